@@ -1,0 +1,53 @@
+"""Metric and Score: a number that can be recomputed and shows how sure it is."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from personae.registry import Registrable
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One scored reply: a line of ``predictions.jsonl``.
+
+    ``conversation`` is the unit that intervals are drawn by. ``nats`` is the negative log-likelihood of the
+    gold reply in nats over ``tokens`` tokens, end token included (None without a model). ``answer`` holds
+    the words that a right reply must contain, where the corpus knows them.
+    """
+
+    prediction: str
+    references: tuple[str, ...]
+    conversation: str = ""
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    nats: float | None = None
+    tokens: int | None = None
+    answer: tuple[str, ...] = ()
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Score:
+    """A value with its signature and, where it is a mean or a ratio, its 95 % interval."""
+
+    value: float
+    signature: str
+    interval: tuple[float, float] | None = None
+
+
+class Metric(Registrable, ABC):
+    """One number over a list of replies."""
+
+    higher_is_better: ClassVar[bool] = True
+
+    @abstractmethod
+    def measure(self, replies: Sequence[Reply]) -> Score:
+        """Score ``replies``. Raises ``UserError`` where what the metric needs is missing."""
+
+    def score(self, predictions: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
+        """Score plain texts; every prediction counts as a conversation of its own."""
+        pairs = zip(predictions, references, strict=True)
+        return self.measure(
+            [Reply(text, tuple(golds), conversation=str(number)) for number, (text, golds) in enumerate(pairs)]
+        )

@@ -1,0 +1,1 @@
+"""Words to numbers and back. Shapes: B batch, T reply, S source."""
