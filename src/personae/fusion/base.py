@@ -61,3 +61,6 @@ class Fusion(nn.Module, Registrable, ABC):
     @abstractmethod
     def forward(self, hidden: Tensor, views: Sequence[View]) -> tuple[Tensor, ...]:
         """Return one (B, T, D) contribution per view, given ``hidden`` (B, T, D), the residual stream."""
+
+    def initialise(self) -> None:
+        """Set parameters that need another start than N(0, 0.02) weights and zero biases."""

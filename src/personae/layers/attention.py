@@ -1,0 +1,43 @@
+"""Cross-attention to one source, with keys and values computed once per reply."""
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+from transformers.pytorch_utils import Conv1D
+
+from personae.layers.memory import Encoded, KeyValue
+
+
+class SourceAttention(nn.Module):
+    """Multi-head attention from the decoder to a source, with the parameters of GPT-2's cross-attention."""
+
+    def __init__(self, dim: int, heads: int, attention_dropout: float = 0.0, output_dropout: float = 0.0) -> None:
+        super().__init__()
+        self.heads = heads
+        self.attention_dropout = attention_dropout
+        self.q_attn = Conv1D(dim, dim)
+        self.c_attn = Conv1D(2 * dim, dim)
+        self.c_proj = Conv1D(dim, dim)
+        self.dropout = nn.Dropout(output_dropout)
+
+    def forward(self, query: Tensor, source: Encoded, bridge: nn.Module | None = None) -> Tensor:
+        """Return (B, T, D) for a (B, T, D) query; ``bridge`` maps states of another width to D first."""
+        keys, values = source.projected(self, lambda states: self.project(bridge(states) if bridge else states))
+        batch, time, dim = query.shape
+        # Beams of one example ask the same source: they become further query positions, no key is copied.
+        asked = self.q_attn(query).view(keys.shape[0], -1, self.heads, dim // self.heads).transpose(1, 2)
+        answer = F.scaled_dot_product_attention(
+            asked,
+            keys,
+            values,
+            attn_mask=source.mask[:, None, None, :],
+            dropout_p=self.attention_dropout if self.training else 0.0,
+        )
+        return self.dropout(self.c_proj(answer.transpose(1, 2).reshape(batch, time, dim)))
+
+    def project(self, states: Tensor) -> KeyValue:
+        """Keys and values (B, H, S, D / H) of source states (B, S, D)."""
+        keys, values = self.c_attn(states).chunk(2, dim=-1)
+        return self._split(keys), self._split(values)
+
+    def _split(self, states: Tensor) -> Tensor:
+        return states.view(*states.shape[:2], self.heads, -1).transpose(1, 2)

@@ -1,0 +1,79 @@
+"""DialogueModel: to ``generate()`` a causal language model, with its sources encoded once into a memory."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from transformers import GenerationMixin, PreTrainedModel
+from transformers.cache_utils import Cache
+from transformers.utils import ModelOutput
+
+from personae.layers.memory import Encoded, Memory
+from personae.registry import Registrable
+
+SourceBatch = Mapping[str, Mapping[str, Tensor]]
+IGNORED = -100
+
+
+@dataclass
+class Output(ModelOutput):
+    """What a forward pass returns.
+
+    loss: scalar, nats; logits: (B, T, V), or with labels only the (M, V) rows that predict a label;
+    nll: (B, T) nats of each label at its own position, 0 where there is none; terms: every loss term by name;
+    past_key_values: the self-attention cache.
+    """
+
+    loss: Tensor | None = None
+    logits: Tensor | None = None
+    nll: Tensor | None = None
+    terms: dict[str, Tensor] | None = None
+    past_key_values: Cache | None = None
+
+
+class DialogueModel(PreTrainedModel, GenerationMixin, Registrable):
+    """A network that answers from several sources."""
+
+    main_input_name = "input_ids"
+    source_names: ClassVar[str] = "sources"
+
+    def encode(self, sources: SourceBatch) -> Memory:
+        """Encode every source of a batch, once per reply."""
+        return Memory({name: self.encode_source(name, batch) for name, batch in sources.items()})
+
+    @abstractmethod
+    def encode_source(self, name: str, batch: Mapping[str, Tensor]) -> Encoded:
+        """Encode source ``name`` from its ``input_ids`` and ``attention_mask`` (B, S)."""
+
+    @torch.no_grad()
+    def generate(
+        self,
+        inputs: Tensor | None = None,
+        sources: SourceBatch | None = None,
+        memory: Memory | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """transformers' ``generate`` on (B, T) prompts; ``sources`` are encoded unless ``memory`` is given."""
+        if memory is None:
+            memory = self.encode(sources or {})
+        return super().generate(inputs, memory=memory, **kwargs)
+
+    def label_loss(
+        self, hidden: Tensor, head: Tensor, labels: Tensor, items: Tensor | int | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Cross-entropy at the labelled positions only.
+
+        hidden (B, T, D) predicts labels (B, T) one position later; head (V, D). ``items`` divides the sum
+        instead of the number of labels (gradient accumulation). Returns loss, logits (M, V), nll (B, T).
+        """
+        targets = F.pad(labels[:, 1:], (0, 1), value=IGNORED)
+        scored = targets != IGNORED
+        logits = F.linear(hidden[scored], head)
+        each = F.cross_entropy(logits.float(), targets[scored], reduction="none")
+        nll = each.new_zeros(targets.shape).masked_scatter(scored, each).roll(1, dims=1)
+        divisor = scored.sum().clamp_min(1) if items is None else items
+        return each.sum() / divisor, logits, nll

@@ -1,0 +1,169 @@
+"""Packer: a Dialogue becomes token ids, each source within its own budget and nothing cut silently."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from transformers import PreTrainedTokenizerFast
+
+from personae.errors import UserError, nearest
+from personae.text.dialogue import PARTNER, SELF, Dialogue
+from personae.text.tokenizer import PARTNER_MARK, PERSONA_MARK, SELF_MARK, SEPARATOR
+
+REPLY = "reply"
+ROLE_MARKS = {PARTNER: PARTNER_MARK, SELF: SELF_MARK}
+SOURCE_MARKS = {"persona": PERSONA_MARK}
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Token ids of one dialogue.
+
+    ``sources``: ids per source; ``items``: per source and token, the position of the text it comes from in
+    ``Dialogue.sources`` (-1 for marks and separators); ``prompt``: what the decoder reads before the reply,
+    begin token last; ``reply``: the reply with its end token.
+    """
+
+    sources: Mapping[str, list[int]]
+    items: Mapping[str, list[int]]
+    prompt: list[int]
+    reply: list[int]
+
+    @property
+    def length(self) -> int:
+        """Tokens that the whole example costs, for length buckets."""
+        return sum(map(len, self.sources.values())) + len(self.prompt) + len(self.reply)
+
+
+@dataclass
+class Cuts:
+    """What did not fit, over all dialogues packed so far."""
+
+    dialogues: int = 0
+    texts: dict[str, int] = field(default_factory=dict)
+    tokens: dict[str, int] = field(default_factory=dict)
+
+    def note(self, source: str, texts: int, tokens: int) -> None:
+        """Count ``texts`` whole texts left out and ``tokens`` tokens lost in one dialogue."""
+        self.texts[source] = self.texts.get(source, 0) + texts
+        self.tokens[source] = self.tokens.get(source, 0) + tokens
+
+    def as_dict(self) -> dict[str, object]:
+        """For the run's report."""
+        return {"dialogues": self.dialogues, "texts_cut": dict(self.texts), "tokens_cut": dict(self.tokens)}
+
+
+class Packer:
+    """Turns dialogues into ids.
+
+    ``budgets`` holds the most tokens per source and for ``reply``. Where a source with speakers (a context)
+    does not fit, the oldest turns go first, counted from the current turn; where one without speakers (a
+    persona) does not fit, the last texts go. A single text longer than its budget loses the tokens farthest
+    from the reply. Every cut is counted in ``cuts``; replies are never cut.
+    """
+
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerFast,
+        sources: Sequence[str],
+        prompt: Sequence[str],
+        budgets: Mapping[str, int],
+    ) -> None:
+        self.tokenizer = tokenizer
+        self.sources, self.prompt = tuple(sources), tuple(prompt)
+        self.budgets = dict(budgets)
+        self.cuts = Cuts()
+        self._encoded: dict[str, list[int]] = {}
+        self._check()
+
+    def _check(self) -> None:
+        needed = {*self.sources, *self.prompt, REPLY}
+        for name in sorted(needed - self.budgets.keys()):
+            raise UserError(f"text.budgets lacks '{name}': say how many tokens it may have")
+        for name in sorted(self.budgets.keys() - needed):
+            raise UserError(f"text.budgets names '{name}', which is no source of the model.{nearest(name, needed)}")
+        for name, budget in self.budgets.items():
+            if budget < 2:
+                raise UserError(f"text.budgets.{name}={budget} leaves no room: give at least 2 tokens")
+
+    def __call__(self, dialogue: Dialogue) -> Packed:
+        """Pack one dialogue with its gold reply. Raises ``UserError`` for a reply over its budget."""
+        packed = self.pack_sources(dialogue)
+        reply = [*self.encode(dialogue.response), int(self.tokenizer.eos_token_id)]
+        if len(reply) > self.budgets[REPLY]:
+            raise UserError(
+                f"{dialogue.conversation or 'a dialogue'}: the reply '{dialogue.response[:40]}' has {len(reply)} "
+                f"tokens, the window {self.budgets[REPLY]}: raise text.budgets.reply or set text.long_replies=skip"
+            )
+        return Packed(packed.sources, packed.items, packed.prompt, reply)
+
+    def pack_sources(self, dialogue: Dialogue) -> Packed:
+        """Pack what the reply may rest on; ``reply`` stays empty."""
+        packed = {name: self.pack_source(name, dialogue) for name in {*self.sources, *self.prompt}}
+        self.cuts.dialogues += 1
+        prompt = [token for name in self.prompt for token in packed[name][0]]
+        return Packed(
+            sources={name: packed[name][0] for name in self.sources},
+            items={name: packed[name][1] for name in self.sources},
+            prompt=[*prompt, int(self.tokenizer.bos_token_id)],
+            reply=[],
+        )
+
+    def pack_source(self, name: str, dialogue: Dialogue) -> tuple[list[int], list[int]]:
+        """Return the ids of source ``name`` and, per token, the position of its text (-1: a mark)."""
+        texts = dialogue.sources.get(name, ())
+        if not any(text.strip() for text in texts):
+            has = ", ".join(key for key, value in dialogue.sources.items() if value) or "none"
+            raise UserError(
+                f"{dialogue.conversation or 'the dialogue'} has no '{name}' (sources with text: {has}): "
+                f"give at least one sentence, or use a recipe without that source"
+            )
+        roles = dialogue.roles.get(name)
+        parts = [self._part(name, text, roles[at] if roles else None) for at, text in enumerate(texts)]
+        return self._fit(name, parts, newest_first=roles is not None)
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of ``text`` as words within a line: a word is the same token wherever it stands."""
+        if text not in self._encoded:
+            self._encoded[text] = list(self.tokenizer(f" {text.strip()}", add_special_tokens=False)["input_ids"])
+        return self._encoded[text]
+
+    def _mark(self, token: str) -> int:
+        return int(self.tokenizer.convert_tokens_to_ids(token))
+
+    def _part(self, name: str, text: str, role: str | None) -> tuple[list[int], list[int]]:
+        """Marks and words of one text; a source without speakers is marked once, at its head."""
+        if role is not None:
+            return [self._mark(ROLE_MARKS[role])], self.encode(text)
+        return ([] if name in SOURCE_MARKS else [self._mark(SEPARATOR)]), self.encode(text)
+
+    def _fit(
+        self, name: str, parts: list[tuple[list[int], list[int]]], newest_first: bool
+    ) -> tuple[list[int], list[int]]:
+        head = [self._mark(SOURCE_MARKS[name])] if name in SOURCE_MARKS else []
+        room = self.budgets[name] - len(head)
+        order = range(len(parts) - 1, -1, -1) if newest_first else range(len(parts))
+        kept: dict[int, tuple[list[int], list[int]]] = {}
+        for at in order:
+            marks, words = parts[at]
+            cost = len(marks) + len(words)
+            if cost > room and kept:
+                break
+            kept[at] = (marks, words if cost <= room else _shorten(words, room - len(marks), newest_first))
+            room -= min(cost, room)
+        self._count(name, parts, kept)
+        ids, items = list(head), [-1] * len(head)
+        for at in sorted(kept):
+            marks, words = kept[at]
+            ids += marks + words
+            items += [-1] * len(marks) + [at] * len(words)
+        return ids, items
+
+    def _count(self, name: str, parts: list[tuple[list[int], list[int]]], kept: Mapping[int, object]) -> None:
+        lost = sum(len(words) for at, (_, words) in enumerate(parts) if at not in kept)
+        shortened = sum(len(parts[at][1]) - len(value[1]) for at, value in kept.items())  # type: ignore[index]
+        if lost or shortened or len(kept) < len(parts):
+            self.cuts.note(name, len(parts) - len(kept), lost + shortened)
+
+
+def _shorten(words: list[int], room: int, keep_end: bool) -> list[int]:
+    return words[-room:] if keep_end else words[:room]
