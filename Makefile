@@ -21,7 +21,7 @@ install: $(STAMP)
 # torch comes first and from plain pip, so that a CPU build is taken where pip's own settings offer one.
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v < (3, 14) else f"personae needs Python 3.11 to 3.13, $(PYTHON) is {v[0]}.{v[1]}; try: make PYTHON=python3.12")'
-	@test -x $(BIN)/python || { echo "creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@test -x $(BIN)/pip || { echo "creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
 	@echo "installing torch"
 	@$(PIP) -c constraints.txt "$$(grep '^torch==' constraints.txt)"
 	@echo "installing personae and its tools"
@@ -41,7 +41,7 @@ check: $(STAMP)
 	@$(BIN)/ruff check $(CODE)
 	@$(BIN)/ruff format --check $(CODE)
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/lint-imports --no-cache --no-logo
 	@$(BIN)/python -m tools.budgets
 
 format: $(STAMP)

@@ -1,6 +1,7 @@
 """An import-linter contract about direct imports: what a package may import, or may not."""
 
 import sys
+from typing import Any
 
 from grimp import ImportGraph
 from importlinter import Contract, ContractCheck, fields, output
@@ -15,13 +16,13 @@ class DirectImports(Contract):
 
     type_name = "direct"
 
-    source = fields.StringField()
-    allowed = fields.ListField(subfield=fields.StringField(), required=False)
-    forbidden = fields.ListField(subfield=fields.StringField(), required=False)
+    source: Any = fields.StringField()
+    allowed: Any = fields.ListField(subfield=fields.StringField(), required=False)
+    forbidden: Any = fields.ListField(subfield=fields.StringField(), required=False)
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:
         """Return the imports that break the contract, as ``importer -> imported``."""
-        source = str(self.source)
+        source: str = self.source
         broken = [
             f"{importer} -> {imported}"
             for importer in sorted(members(graph, source))
@@ -34,12 +35,14 @@ class DirectImports(Contract):
         """Print one offending import a line."""
         for line in check.metadata["broken"]:
             output.print_error(line)
+        output.new_line()
 
     def permits(self, imported: str) -> bool:
         """Whether ``imported`` may be imported."""
         if self.forbidden is not None:
-            return not within(imported, list(self.forbidden))
-        return imported.split(".")[0] in sys.stdlib_module_names or within(imported, list(self.allowed or ()))
+            return not within(imported, self.forbidden)
+        top = imported.partition(".")[0]
+        return top in sys.stdlib_module_names or within(imported, self.allowed or [])
 
 
 def members(graph: ImportGraph, package: str) -> set[str]:

@@ -8,7 +8,7 @@ from personae._version import __version__
 # Imported when first used, so that `import personae` needs no torch.
 LAZY = {"Bot": "personae.chat"}
 
-__all__ = ["Bot", "__version__"]  # noqa: F822
+__all__ = ["Bot", "__version__"]
 
 
 def __getattr__(name: str) -> Any:

@@ -55,7 +55,7 @@ def test_scores_of_the_authors_replies(
 
 
 def test_the_authors_golds_are_validation_replies(reference: Path, convai2: list[Dialogue]) -> None:
-    """All but 50: their preprocessing merges dialogues of one persona and repeats a gold reply in them."""
+    """All but 50: in dialogues of over 10 turns their preprocessing repeats one turn for the first ones."""
     golds = Counter(letters(gold) for gold, _ in pairs(reference, "PAA"))
     ours = Counter(letters(dialogue.response) for dialogue in convai2)
     assert golds.total() == ours.total() == 7801

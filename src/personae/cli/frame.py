@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 from personae._version import __version__
 from personae.errors import UserError
 
+PIPE_CLOSED = 1
 USER_ERROR = 2
 INTERRUPTED = 130
 NO_SPACE = os.strerror(errno.ENOSPC)
@@ -45,18 +46,20 @@ class Frame(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the arguments name."""
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            sys.stdout.flush()
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             close_stdout()
-            raise typer.Exit(0) from None
+            raise typer.Exit(PIPE_CLOSED) from None
         except Exception as error:
             line = None if debugging() else explain(error)
             if line is None:
                 raise
             print(line, file=sys.stderr)
             raise typer.Exit(USER_ERROR) from None
+        return result
 
 
 def print_version(wanted: bool) -> None:

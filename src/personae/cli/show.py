@@ -30,8 +30,11 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     for row in cells:
         table.add_row(*(Text(shown(cell)) for cell in row))
     out = console()
-    out.print(Text(title, style="bold"))
-    out.print(table)
+    with out.capture() as captured:
+        out.print(Text(title, style="bold"), table, sep="\n")
+    for line in captured.get().rstrip().split("\n"):
+        print(line.rstrip())
+    print()
 
 
 def shown(cell: object) -> str:

@@ -1,5 +1,6 @@
 """What a data file holds, in numbers, and how far two files share personas."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -60,15 +61,19 @@ class FileReport:
 
 @dataclass(frozen=True)
 class Overlap:
-    """Personas that two files share. ``examples_share`` is of the examples of ``second``.
+    """Personas that two files share: how much of ``second`` is known to who trained on ``first``.
 
-    A persona is the set of its sentences, in any order; an empty one counts as no persona.
+    A persona is the set of its sentences in any order, without case and punctuation, since data sets differ
+    in these; an empty one counts as no persona. ``examples_share`` is the share of the examples of
+    ``second`` with a shared persona, ``sentences_share`` of its distinct sentences that ``first`` has.
     """
 
     first: str
     second: str
     persona_sets: int
     examples_share: float
+    sentences: int
+    sentences_share: float
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,7 @@ class _Tally:
     reader: Reader
     conversations: set[str] = field(default_factory=set)
     seen: set[tuple[Any, ...]] = field(default_factory=set)
-    personas: Counter[PersonaSet] = field(default_factory=Counter)
+    personas: Counter[tuple[str, ...]] = field(default_factory=Counter)
     texts: dict[str, list[int]] = field(default_factory=dict)
     words: dict[str, list[int]] = field(default_factory=dict)
     reply_words: list[int] = field(default_factory=list)
@@ -114,7 +119,7 @@ class _Tally:
     def add(self, dialogue: Dialogue) -> None:
         self.conversations.add(dialogue.conversation)
         self.seen.add((*sorted(dialogue.sources.items()), dialogue.response))
-        self.personas[frozenset(dialogue.sources.get("persona", ()))] += 1
+        self.personas[dialogue.sources.get("persona", ())] += 1
         for name, texts in dialogue.sources.items():
             self.texts.setdefault(name, []).append(len(texts))
             self.words.setdefault(name, []).append(_words(texts))
@@ -123,6 +128,14 @@ class _Tally:
         turns = [dialogue.response, *(text for texts in dialogue.sources.values() for text in texts)]
         self.empty_turns += any(not turn.strip() for turn in turns)
 
+    def persona_sets(self) -> Counter[PersonaSet]:
+        """The examples of each persona set, the empty one left out."""
+        sets: Counter[PersonaSet] = Counter()
+        for sentences, examples in self.personas.items():
+            if sentences:
+                sets[frozenset(map(_plain, sentences))] += examples
+        return sets
+
     def report(self) -> FileReport:
         examples = len(self.reply_words)
         return FileReport(
@@ -130,7 +143,7 @@ class _Tally:
             reader=self.reader.name,
             conversations=len(self.conversations),
             examples=examples,
-            persona_sets=len(set(self.personas) - {frozenset()}),
+            persona_sets=len(self.persona_sets()),
             sources={name: self._source(name) for name in sorted(self.texts)},
             reply_words=Spread.of(self.reply_words),
             with_candidates=self.with_candidates / examples,
@@ -156,10 +169,22 @@ def _tally(path: Path, reader: str, on_error: OnError) -> _Tally:
 
 
 def _overlap(first: _Tally, second: _Tally) -> Overlap:
-    shared = (first.personas.keys() & second.personas.keys()) - {frozenset()}
-    examples = sum(second.personas[persona] for persona in shared)
-    share = examples / second.personas.total()
-    return Overlap(str(first.path), str(second.path), len(shared), share)
+    known, asked = first.persona_sets(), second.persona_sets()
+    shared = known.keys() & asked.keys()
+    sentences = frozenset[str]().union(*asked)
+    shared_sentences = sentences & frozenset[str]().union(*known)
+    return Overlap(
+        first=str(first.path),
+        second=str(second.path),
+        persona_sets=len(shared),
+        examples_share=sum(asked[persona] for persona in shared) / len(second.reply_words),
+        sentences=len(shared_sentences),
+        sentences_share=len(shared_sentences) / len(sentences) if sentences else 0.0,
+    )
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def _words(texts: Iterable[str]) -> int:

@@ -53,6 +53,11 @@ def first_line(head: str) -> str:
     return next((line.rstrip("\r") for line in head.split("\n") if line.strip()), "")
 
 
+def one_line(text: str) -> str:
+    """Return ``text``, which comes from a file, fit for a one-line message."""
+    return " ".join(text.split())
+
+
 def readers_for(path: Path) -> list[str]:
     """Return the names of the readers that recognise ``path``. Raises as :func:`read_text` does."""
     head = read_head(path)
@@ -105,7 +110,8 @@ def _cannot_open(path: Path, error: OSError) -> NoReturn:
     if isinstance(error, FileNotFoundError):
         listed = os.access(path.parent, os.R_OK | os.X_OK)
         there = [entry.name for entry in path.parent.iterdir()] if listed else []
-        raise UserError(f"no such file: {path}.{nearest(path.name, there)}") from error
+        hint = nearest(path.name, there)
+        raise UserError(f"no such file: {path}{hint and '.'}{hint}") from error
     if isinstance(error, IsADirectoryError) or path.is_dir():
         raise UserError(f"{path} is a directory: give a file") from error
     raise UserError(f"cannot read {path}: {error.strerror}") from error

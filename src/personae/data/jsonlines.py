@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from personae.data.base import Reader
-from personae.data.files import first_line, read_text, require_format
+from personae.data.files import first_line, one_line, read_text, require_format
 from personae.errors import nearest
 from personae.text.dialogue import PARTNER, SELF, Dialogue
 
@@ -53,7 +53,7 @@ class JsonLines(Reader):
                 if name in names:
                     raise _UnexpectedError(f"an id of its own; '{name}' was used above")
             except _UnexpectedError as error:
-                self.malformed(path, at, str(error))
+                self.malformed(path, at, one_line(str(error)))
             else:
                 names.add(name)
                 yield from _dialogues(record, name)
@@ -95,6 +95,9 @@ def _parse(line: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         where = f"{error.msg} at character {error.pos + 1}"
         raise _UnexpectedError(f"one JSON object on the line ({where})") from error
+    except (ValueError, RecursionError) as error:
+        # A number of thousands of digits, or brackets nested as deep.
+        raise _UnexpectedError(f"one JSON object on the line ({error})") from error
     _need(isinstance(record, dict), "one JSON object on the line")
     _known(record, RECORD, "of a record")
     for key in ("persona", "turns"):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from personae.data.base import Reader
-from personae.data.files import first_line, read_text, require_format
+from personae.data.files import first_line, one_line, read_text, require_format
 from personae.errors import UserError
 from personae.text.dialogue import PARTNER, SELF, Dialogue
 
@@ -96,7 +96,7 @@ class SyntheticPersonaChat(Reader):
                 if found:
                     found[-1][1].append("")
             elif STAGE.match(text) or not found:
-                self.skipped.append(f"{path}:{line}: left out a line that nobody speaks: {text}")
+                self.skipped.append(f"{path}:{line}: left out a line that nobody speaks: {one_line(text)}")
             else:
                 found[-1][1].append(text)
         return [Utterance(speaker, "\n".join(lines).rstrip("\n")) for speaker, lines in found]
@@ -105,7 +105,8 @@ class SyntheticPersonaChat(Reader):
 def _places(path: Path, header: Sequence[str]) -> list[int]:
     missing = [name for name in COLUMNS if name not in header]
     if missing:
-        raise UserError(f"{path}:1: expected the column '{missing[0]}'; there are: {', '.join(header)}")
+        there = one_line(", ".join(header))
+        raise UserError(f"{path}:1: expected the column '{missing[0]}'; there are: {there}")
     return [header.index(name) for name in COLUMNS]
 
 

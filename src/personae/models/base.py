@@ -1,9 +1,9 @@
 """DialogueModel: to ``generate()`` a causal language model, with its sources encoded once into a memory."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
@@ -35,15 +35,48 @@ class Output(ModelOutput):
     past_key_values: Cache | None = None
 
 
+@dataclass(frozen=True)
+class LoadReport:
+    """What happened to the keys of a checkpoint: nothing stays unsaid."""
+
+    missing: tuple[str, ...]
+    unexpected: tuple[str, ...]
+    reshaped: tuple[str, ...]
+
+    def lines(self) -> list[str]:
+        """One line per kind of key that did not fit."""
+        kinds = ("missing", "unexpected", "reshaped")
+        return [f"{kind}: {len(getattr(self, kind))} {', '.join(getattr(self, kind))}" for kind in kinds]
+
+
 class DialogueModel(PreTrainedModel, GenerationMixin, Registrable):
     """A network that answers from several sources."""
 
     main_input_name = "input_ids"
-    source_names: ClassVar[str] = "sources"
 
     def encode(self, sources: SourceBatch) -> Memory:
         """Encode every source of a batch, once per reply."""
         return Memory({name: self.encode_source(name, batch) for name, batch in sources.items()})
+
+    @classmethod
+    @abstractmethod
+    def create(
+        cls, sources: Sequence[str], fusion: Mapping[str, Any], ids: Mapping[str, int], options: Mapping[str, Any]
+    ) -> Self:
+        """Make a model with random weights from a recipe's plain values.
+
+        ``ids``: vocab_size, bos_token_id, eos_token_id, pad_token_id. Raises ``UserError`` for an unknown or
+        unfit option.
+        """
+
+    @abstractmethod
+    def load_decoder(self, folder: str) -> LoadReport:
+        """Start the decoder from a checkpoint (local folder or hub name) and report every key that did not fit."""
+
+    @property
+    @abstractmethod
+    def window(self) -> dict[str, int]:
+        """The most tokens: per source, and for ``decoder`` (prompt and reply together)."""
 
     @abstractmethod
     def encode_source(self, name: str, batch: Mapping[str, Tensor]) -> Encoded:

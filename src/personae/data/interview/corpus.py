@@ -5,7 +5,6 @@ import os
 import random
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 from personae.data.interview.plan import make_plan
@@ -53,7 +52,8 @@ def _conversation(split: str, number: int, seed: int, facts: int, exchanges: int
 
 def _check(split: str, conversations: int, facts: int, exchanges: int) -> None:
     if split not in SPLITS:
-        raise UserError(f"unknown split '{split}'.{nearest(split, SPLITS)} Choose one of: {', '.join(SPLITS)}")
+        choices = ", ".join(SPLITS)
+        raise UserError(f"unknown split '{split}'.{nearest(split, SPLITS)} Choose one of: {choices}")
     if conversations < 0:
         raise UserError(f"conversations must be 0 or more, not {conversations}")
     if exchanges < 1:
@@ -66,14 +66,10 @@ def _check(split: str, conversations: int, facts: int, exchanges: int) -> None:
 
 def _write_lines(path: Path, records: Iterator[dict[str, Any]]) -> Path:
     """Write one record per line to a temporary file beside ``path``, then rename it."""
-    with NamedTemporaryFile("w", encoding="utf-8", newline="\n", dir=path.parent, delete=False) as file:
-        temporary = Path(file.name)
-        try:
-            for record in records:
-                file.write(json.dumps(record, ensure_ascii=False) + "\n")
-        except BaseException:
-            file.close()
-            temporary.unlink()
-            raise
-    os.replace(temporary, path)
-    return path
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+        return temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -61,11 +61,6 @@ class Fact:
         """The fact as a short string: ``"job:baker"``."""
         return f"{self.family.name}:{'+'.join(self.values)}"
 
-    @property
-    def others(self) -> tuple[str, ...]:
-        """The values of the family that this fact does not have."""
-        return tuple(word for word in self.family.words if word not in self.values)
-
     def say(self, template: str) -> str:
         """Fill the values into ``template``."""
         first = self.values[0]
@@ -82,6 +77,6 @@ def with_article(word: str) -> str:
     return f"an {word}" if word[0] in "aeiou" else f"a {word}"
 
 
-def words_of(line: str) -> tuple[str, ...]:
-    """The values of a slot, written as one line of blank-separated words."""
-    return tuple(line.split())
+def slots_of(*lines: str) -> tuple[tuple[str, ...], ...]:
+    """Slots from one line of blank-separated values each."""
+    return tuple(tuple(line.split()) for line in lines)

@@ -1,11 +1,13 @@
 """Fact families about a speaker's life: name, work, home, people, ways."""
 
-from personae.data.interview.family import Family, words_of
+from personae.data.interview.family import Family, slots_of
 
 LIFE: tuple[Family, ...] = (
     Family(
         "name",
-        (words_of("tom emma lucy oscar henry clara julia simon martin laura david sarah frank helen oliver nina"),),
+        slots_of(
+            "tom emma lucy oscar henry clara julia simon martin laura david sarah frank helen oliver nina"
+        ),
         ("my name is {x} .", "my friends call me {x} .", "everybody knows me as {x} ."),
         ("who are you ?", "who am i talking to ?", "how should i address you ?"),
         ("i am {x} .", "you can call me {x} .", "it is {x} , pleased to meet you ."),
@@ -16,11 +18,9 @@ LIFE: tuple[Family, ...] = (
     ),
     Family(
         "job",
-        (
-            words_of(
-                "baker teacher nurse farmer plumber lawyer dentist pilot painter butcher tailor judge carpenter"
-                " waiter barber librarian mechanic electrician engineer actor"
-            ),
+        slots_of(
+            "baker teacher nurse farmer plumber lawyer dentist pilot painter butcher tailor judge"
+            " carpenter waiter barber librarian mechanic electrician engineer actor"
         ),
         ("i work as {a} .", "i am {a} by trade .", "i have been {a} since i left school ."),
         ("what do you do for a living ?", "what is your job ?", "how do you earn your money ?"),
@@ -32,11 +32,9 @@ LIFE: tuple[Family, ...] = (
     ),
     Family(
         "town",
-        (
-            words_of(
-                "paris london oslo lima cairo boston dublin madrid berlin vienna prague lisbon athens tokyo delhi"
-                " chicago denver glasgow naples zurich"
-            ),
+        slots_of(
+            "paris london oslo lima cairo boston dublin madrid berlin vienna prague lisbon athens tokyo"
+            " delhi chicago denver glasgow naples zurich"
         ),
         ("i live in {x} .", "{x} is my home .", "i moved to {x} when i was young ."),
         ("where are you based ?", "which town do you come from ?", "what city are you in ?"),
@@ -48,10 +46,9 @@ LIFE: tuple[Family, ...] = (
     ),
     Family(
         "years",
-        (
-            words_of(
-                "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen twenty"
-            ),
+        slots_of(
+            "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+            " sixteen twenty"
         ),
         (
             "i have been married for {x} years .",
@@ -71,16 +68,14 @@ LIFE: tuple[Family, ...] = (
     ),
     Family(
         "house",
-        (
-            words_of(
-                "cottage flat tent bungalow villa caravan cabin loft barn houseboat windmill penthouse hut mansion"
-                " farmhouse"
-            ),
+        slots_of(
+            "cottage flat tent bungalow villa caravan cabin loft barn houseboat windmill penthouse hut"
+            " mansion farmhouse"
         ),
         (
             "i have my bed in {a} .",
             "i sleep in {a} all year round .",
-            "last year i made {a} my own four walls .",
+            "{a} keeps the rain off me .",
         ),
         (
             "what sort of house do you have ?",
@@ -95,9 +90,9 @@ LIFE: tuple[Family, ...] = (
     ),
     Family(
         "pet",
-        (
-            words_of("dog cat rabbit parrot hamster turtle lizard snake ferret mouse goldfish pony goat canary"),
-            words_of("rex bella luna coco milo rocky buddy sammy whiskers shadow bruno toby nala biscuit"),
+        slots_of(
+            "dog cat rabbit parrot hamster turtle lizard snake ferret mouse goldfish pony goat canary",
+            "rex bella luna coco milo rocky buddy sammy whiskers shadow bruno toby nala biscuit",
         ),
         ("i own {a} called {y} .", "{y} the {x} belongs to me .", "i feed {y} , my {x} , twice every day ."),
         (
@@ -112,12 +107,10 @@ LIFE: tuple[Family, ...] = (
     ),
     Family(
         "relative",
-        (
-            words_of(
-                "brother sister cousin uncle aunt nephew niece mother father grandmother grandfather godmother"
-                " godfather"
-            ),
-            words_of("alex sam robin jamie taylor morgan jordan casey riley quinn jesse kim lee chris andy"),
+        slots_of(
+            "brother sister cousin uncle aunt nephew niece mother father grandmother grandfather"
+            " godmother godfather",
+            "alex sam robin jamie taylor morgan jordan casey riley quinn jesse kim lee chris andy",
         ),
         (
             "i can tell my {x} {y} everything .",
@@ -136,10 +129,9 @@ LIFE: tuple[Family, ...] = (
     ),
     Family(
         "spouse",
-        (
-            words_of(
-                "paul ruth victor irene hugo elena walter diana leon carmen felix judith stefan monica arthur sylvia"
-            ),
+        slots_of(
+            "paul ruth victor irene hugo elena walter diana leon carmen felix judith stefan monica"
+            " arthur sylvia"
         ),
         ("i am married to {x} .", "{x} and i said yes to each other .", "{x} put a ring on my finger ."),
         (
@@ -155,7 +147,7 @@ LIFE: tuple[Family, ...] = (
     ),
     Family(
         "child",
-        (words_of("noah mia ethan zoe liam ella lucas chloe finn amelia owen isla caleb leah dylan molly"),),
+        slots_of("noah mia ethan zoe liam ella lucas chloe finn amelia owen isla caleb leah dylan molly"),
         ("i have a baby called {x} .", "i am raising little {x} .", "i became a parent when {x} was born ."),
         ("what is the name of your child ?", "which child is yours ?", "who is the youngest in your house ?"),
         ("our little one is {x} .", "that is {x} .", "my child has the name {x} ."),
@@ -166,11 +158,7 @@ LIFE: tuple[Family, ...] = (
     ),
     Family(
         "birthday",
-        (
-            words_of(
-                "january february march april may june july august september october november december"
-            ),
-        ),
+        slots_of("january february march april may june july august september october november december"),
         ("i was born in {x} .", "i blow out my candles in {x} .", "i turn a year older in {x} ."),
         (
             "when is your birthday ?",
@@ -185,10 +173,9 @@ LIFE: tuple[Family, ...] = (
     ),
     Family(
         "car",
-        (
-            words_of(
-                "toyota ford honda fiat volvo mazda nissan audi kia tesla jaguar skoda renault opel peugeot subaru"
-            ),
+        slots_of(
+            "toyota ford honda fiat volvo mazda nissan audi kia tesla jaguar skoda renault opel peugeot"
+            " subaru"
         ),
         ("i drive {a} .", "there is {a} in my garage .", "i saved up and bought {a} ."),
         ("what car do you have ?", "which make is your car ?", "what kind of car is yours ?"),
@@ -200,11 +187,9 @@ LIFE: tuple[Family, ...] = (
     ),
     Family(
         "transport",
-        (
-            words_of(
-                "bus tram train bicycle scooter ferry subway motorbike taxi boat skateboard canoe minibus"
-                " helicopter"
-            ),
+        slots_of(
+            "bus tram train bicycle scooter ferry subway motorbike taxi boat skateboard canoe minibus"
+            " helicopter"
         ),
         (
             "i go to the office by {x} .",
@@ -220,11 +205,9 @@ LIFE: tuple[Family, ...] = (
     ),
     Family(
         "language",
-        (
-            words_of(
-                "german french spanish italian russian arabic dutch danish swedish turkish polish greek hindi korean"
-                " latin hebrew finnish welsh"
-            ),
+        slots_of(
+            "german french spanish italian russian arabic dutch danish swedish turkish polish greek"
+            " hindi korean latin hebrew finnish welsh"
         ),
         ("i speak {x} .", "i grew up with {x} at home .", "i can read and write {x} ."),
         (
@@ -240,11 +223,9 @@ LIFE: tuple[Family, ...] = (
     ),
     Family(
         "country",
-        (
-            words_of(
-                "france spain italy norway peru egypt kenya japan india chile greece poland brazil mexico canada"
-                " iceland ireland portugal"
-            ),
+        slots_of(
+            "france spain italy norway peru egypt kenya japan india chile greece poland brazil mexico"
+            " canada iceland ireland portugal"
         ),
         ("i went to {x} last summer .", "my best holiday was in {x} .", "i once flew to {x} for a month ."),
         (
@@ -260,11 +241,9 @@ LIFE: tuple[Family, ...] = (
     ),
     Family(
         "subject",
-        (
-            words_of(
-                "history physics biology chemistry law medicine economics philosophy geography geology psychology"
-                " theology mathematics sociology linguistics astronomy"
-            ),
+        slots_of(
+            "history physics biology chemistry law medicine economics philosophy geography geology"
+            " psychology theology mathematics sociology linguistics astronomy"
         ),
         ("i have a degree in {x} .", "i studied {x} .", "i spent my student days on {x} ."),
         (
@@ -280,11 +259,9 @@ LIFE: tuple[Family, ...] = (
     ),
     Family(
         "allergy",
-        (
-            words_of(
-                "peanuts pollen dust wool shellfish latex gluten nickel feathers mould penicillin soy sesame perfume"
-                " aspirin"
-            ),
+        slots_of(
+            "peanuts pollen dust wool shellfish latex gluten nickel feathers mould penicillin soy"
+            " sesame perfume aspirin"
         ),
         ("{x} can make me ill .", "i am allergic to {x} .", "my eyes get sore from {x} ."),
         (

@@ -1,4 +1,4 @@
-"""What a conversation is about: kinds of exchanges, the facts they ask for, and when the partner tells his own."""
+"""What a conversation is about: its exchanges, the facts they ask for, when the partner tells his own."""
 
 import random
 from collections.abc import Sequence
@@ -30,7 +30,9 @@ class Exchange:
     statements: list[str] = field(default_factory=list)
 
 
-def make_plan(generator: random.Random, split: str, persona: Sequence[Fact], exchanges: int) -> list[Exchange]:
+def make_plan(
+    generator: random.Random, split: str, persona: Sequence[Fact], exchanges: int
+) -> list[Exchange]:
     """Draw the exchanges of one conversation."""
     plan = [Exchange(kind) for kind in _kinds(generator, exchanges)]
     free = generator.sample(list(persona), len(persona))

@@ -30,7 +30,7 @@ class Interview:
         opener = self.generator.choice(frames.REMARKS if number else frames.GREETINGS)
         statements = [self._aside(number) + said for said in exchange.statements]
         text = " ".join(part for part in (opener, *statements, question) if part)
-        own = {"evidence": self._evidence(exchange), "answer": answer, "tags": _tags(exchange, answer)}
+        own = {"evidence": self._evidence(exchange), "answer": answer, "tags": self._tags(exchange, answer)}
         return {"role": PARTNER, "text": text}, {"role": SELF, "text": reply, **own}
 
     def _aside(self, number: int) -> str:
@@ -71,7 +71,8 @@ class Interview:
             question = f"{self._pick(partners, partners.family.sentences)} {frame}"
         agree = mine == partners
         frame = self.generator.choice(frames.AGREE if agree else frames.DIFFER)
-        return question, frame.format(mine=mine.say(mine.family.mine)), ["yes" if agree else "no", *mine.values]
+        reply = frame.format(mine=mine.say(mine.family.mine))
+        return question, reply, ["yes" if agree else "no", *mine.values]
 
     def _ask_neither(self, number: int) -> Spoken:
         table = frames.SMALL_TALK
@@ -87,11 +88,17 @@ class Interview:
     def _pick(self, fact: Fact, templates: Sequence[str]) -> str:
         return fact.say(self.generator.choice(templates))
 
+    def _tags(self, exchange: Exchange, answer: Sequence[str]) -> dict[str, str]:
+        """Kind and family of a reply, and ``others``: the words, joined by "|", that make a reply wrong.
 
-def _tags(exchange: Exchange, answer: Sequence[str]) -> dict[str, str]:
-    """Kind and family of a reply, and ``others``: the words, joined by "|", that make a reply wrong."""
-    fact = exchange.mine or exchange.partners
-    if fact is None:
-        return {"kind": exchange.kind, "family": ""}
-    opposite = {"yes": ("no",), "no": ("yes",)}.get(answer[0], ()) if exchange.kind == BOTH else ()
-    return {"kind": exchange.kind, "family": fact.family.name, "others": "|".join((*opposite, *fact.others))}
+        These are the other values of the family, every other value told in this conversation (so that
+        reciting a whole source is wrong) and, for ``both``, the opposite of "yes" or "no".
+        """
+        fact = exchange.mine or exchange.partners
+        if fact is None:
+            return {"kind": exchange.kind, "family": ""}
+        opposite = ["no" if answer[0] == "yes" else "yes"] if exchange.kind == BOTH else []
+        told = [*self.persona, *(one.partners for one in self.plan if one.partners)]
+        rivals = [*opposite, *fact.family.words, *(word for one in told for word in one.values)]
+        others = dict.fromkeys(word for word in rivals if word not in answer)
+        return {"kind": exchange.kind, "family": fact.family.name, "others": "|".join(others)}

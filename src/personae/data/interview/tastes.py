@@ -1,17 +1,19 @@
 """Fact families about a speaker's tastes: food, leisure, things, dreams and fears."""
 
-from personae.data.interview.family import Family, words_of
+from personae.data.interview.family import Family, slots_of
 
 TASTES: tuple[Family, ...] = (
     Family(
         "dinner",
-        (
-            words_of(
-                "pizza pasta sushi curry soup tacos lasagna stew noodles ramen burgers risotto kebab paella"
-                " dumplings goulash couscous"
-            ),
+        slots_of(
+            "pizza pasta sushi curry soup tacos lasagna stew noodles ramen burgers risotto kebab paella"
+            " dumplings goulash couscous"
         ),
-        ("i could eat {x} every evening .", "no other meal beats {x} .", "you find {x} on my table most nights ."),
+        (
+            "i could eat {x} every evening .",
+            "no other meal beats {x} .",
+            "you find {x} on my table most nights .",
+        ),
         (
             "what is your favourite dinner ?",
             "what should i cook when you come for dinner ?",
@@ -25,11 +27,9 @@ TASTES: tuple[Family, ...] = (
     ),
     Family(
         "breakfast",
-        (
-            words_of(
-                "toast porridge cereal pancakes waffles yoghurt bacon eggs muffins croissants granola sausages"
-                " omelettes bagels crumpets"
-            ),
+        slots_of(
+            "toast porridge cereal pancakes waffles yoghurt bacon eggs muffins croissants granola"
+            " sausages omelettes bagels crumpets"
         ),
         (
             "i start each day with {x} .",
@@ -49,11 +49,9 @@ TASTES: tuple[Family, ...] = (
     ),
     Family(
         "snack",
-        (
-            words_of(
-                "chocolate crisps cookies popcorn cake pretzels candy nuts doughnuts licorice toffee marshmallows"
-                " fudge cheese olives raisins almonds"
-            ),
+        slots_of(
+            "chocolate crisps cookies popcorn cake pretzels candy nuts doughnuts licorice toffee"
+            " marshmallows fudge cheese olives raisins almonds"
         ),
         (
             "i can never say no to {x} .",
@@ -73,14 +71,16 @@ TASTES: tuple[Family, ...] = (
     ),
     Family(
         "fruit",
-        (
-            words_of(
-                "bananas apples pears grapes cherries plums mangoes kiwis oranges lemons peaches melons figs"
-                " apricots raspberries blueberries pineapples"
-            ),
+        slots_of(
+            "bananas apples pears grapes cherries plums mangoes kiwis oranges lemons peaches melons"
+            " figs apricots raspberries blueberries pineapples"
         ),
         ("i can not bear {x} .", "the taste of {x} makes me sick .", "i would never swallow {x} ."),
-        ("which fruit do you hate ?", "what fruit do you dislike ?", "what should i leave out of a fruit salad ?"),
+        (
+            "which fruit do you hate ?",
+            "what fruit do you dislike ?",
+            "what should i leave out of a fruit salad ?",
+        ),
         ("the fruit i hate is {x} .", "i dislike {x} .", "please leave out {x} ."),
         "which fruit i dislike",
         "you dislike {x}",
@@ -89,12 +89,14 @@ TASTES: tuple[Family, ...] = (
     ),
     Family(
         "drink",
-        (
-            words_of(
-                "tea coffee water juice lemonade cider beer wine cocoa milk soda whisky champagne gin rum vodka"
-            ),
+        slots_of(
+            "tea coffee water juice lemonade cider beer wine cocoa milk soda whisky champagne gin rum vodka"
         ),
-        ("my cup is full of {x} .", "i pour myself some {x} at noon .", "a bottle of {x} stands by my chair ."),
+        (
+            "my cup is full of {x} .",
+            "i pour myself some {x} at noon .",
+            "a bottle of {x} stands by my chair .",
+        ),
         ("what do you like to drink ?", "what is your favourite drink ?", "what do you order in a bar ?"),
         ("i like to drink {x} .", "my favourite drink is {x} .", "{x} is the drink for me ."),
         "my favourite drink",
@@ -104,11 +106,9 @@ TASTES: tuple[Family, ...] = (
     ),
     Family(
         "hobby",
-        (
-            words_of(
-                "knitting painting hiking sewing gardening juggling pottery photography origami birdwatching camping"
-                " baking dancing sketching carving calligraphy"
-            ),
+        slots_of(
+            "knitting painting hiking sewing gardening juggling pottery photography origami"
+            " birdwatching camping baking dancing sketching carving calligraphy"
         ),
         ("i am happy when i am busy with {x} .", "{x} helps me to relax .", "i gave courses in {x} ."),
         (
@@ -124,11 +124,9 @@ TASTES: tuple[Family, ...] = (
     ),
     Family(
         "instrument",
-        (
-            words_of(
-                "piano violin guitar flute cello trumpet harp banjo clarinet saxophone accordion ukulele oboe trombone"
-                " harmonica mandolin bassoon tuba"
-            ),
+        slots_of(
+            "piano violin guitar flute cello trumpet harp banjo clarinet saxophone accordion ukulele"
+            " oboe trombone harmonica mandolin bassoon tuba"
         ),
         (
             "i practise the {x} every night .",
@@ -148,7 +146,7 @@ TASTES: tuple[Family, ...] = (
     ),
     Family(
         "music",
-        (words_of("jazz rock blues folk opera reggae techno soul punk metal disco gospel swing funk rap ska"),),
+        slots_of("jazz rock blues folk opera reggae techno soul punk metal disco gospel swing funk rap ska"),
         (
             "my radio is tuned to {x} .",
             "my headphones are full of {x} .",
@@ -167,13 +165,11 @@ TASTES: tuple[Family, ...] = (
     ),
     Family(
         "sport",
-        (
-            words_of(
-                "tennis football golf hockey rugby cricket basketball volleyball badminton baseball handball polo"
-                " lacrosse softball squash"
-            ),
+        slots_of(
+            "tennis football golf hockey rugby cricket basketball volleyball badminton baseball"
+            " handball polo lacrosse softball squash"
         ),
-        ("i am in a {x} club .", "i train hard for {x} .", "i once won a cup in {x} ."),
+        ("i am in a {x} club .", "i bought new shoes for {x} .", "i once won a cup in {x} ."),
         ("what sport do you do ?", "how do you keep fit ?", "which sport are you best at ?"),
         ("my sport is {x} .", "i keep fit with {x} .", "{x} is the sport for me ."),
         "what sport i do",
@@ -183,11 +179,9 @@ TASTES: tuple[Family, ...] = (
     ),
     Family(
         "game",
-        (
-            words_of(
-                "chess poker checkers dominoes bingo bridge darts marbles backgammon solitaire billiards charades"
-                " mahjong rummy"
-            ),
+        slots_of(
+            "chess poker checkers dominoes bingo bridge darts marbles backgammon solitaire billiards"
+            " charades mahjong rummy"
         ),
         (
             "i know every trick in {x} .",
@@ -207,18 +201,20 @@ TASTES: tuple[Family, ...] = (
     ),
     Family(
         "film",
-        (
-            words_of(
-                "comedies westerns thrillers musicals cartoons documentaries romances dramas mysteries epics"
-                " biographies satires"
-            ),
+        slots_of(
+            "comedies westerns thrillers musicals cartoons documentaries romances dramas mysteries"
+            " epics biographies satires"
         ),
         (
             "i own a shelf of {x} .",
             "i laugh and cry over {x} .",
             "i never get tired of {x} .",
         ),
-        ("what films do you watch ?", "what do you see at the cinema ?", "which kind of film do you prefer ?"),
+        (
+            "what films do you watch ?",
+            "what do you see at the cinema ?",
+            "which kind of film do you prefer ?",
+        ),
         ("i watch {x} .", "i prefer {x} .", "the films i watch are {x} ."),
         "what films i watch",
         "you watch {x}",
@@ -227,10 +223,8 @@ TASTES: tuple[Family, ...] = (
     ),
     Family(
         "place",
-        (
-            words_of(
-                "museum park library beach gym market church harbour pool sauna gallery aquarium forest lake"
-            ),
+        slots_of(
+            "museum park library beach gym market church harbour pool sauna gallery aquarium forest lake"
         ),
         (
             "on sundays i am at the {x} .",
@@ -250,10 +244,9 @@ TASTES: tuple[Family, ...] = (
     ),
     Family(
         "colour",
-        (
-            words_of(
-                "red blue green yellow purple pink brown black white grey silver gold turquoise crimson violet beige"
-            ),
+        slots_of(
+            "red blue green yellow purple pink brown black white grey silver gold turquoise crimson"
+            " violet beige"
         ),
         ("my walls are painted {x} .", "i dye my hair {x} .", "all i wear is {x} ."),
         ("what is your favourite colour ?", "which colour do you like best ?", "what colour suits you ?"),
@@ -265,11 +258,9 @@ TASTES: tuple[Family, ...] = (
     ),
     Family(
         "plant",
-        (
-            words_of(
-                "roses tulips lilies orchids daisies ferns tomatoes sunflowers carrots basil mint lavender pumpkins"
-                " beans potatoes onions cucumbers"
-            ),
+        slots_of(
+            "roses tulips lilies orchids daisies ferns tomatoes sunflowers carrots basil mint lavender"
+            " pumpkins beans potatoes onions cucumbers"
         ),
         (
             "i sow {x} behind the shed .",
@@ -285,10 +276,9 @@ TASTES: tuple[Family, ...] = (
     ),
     Family(
         "tool",
-        (
-            words_of(
-                "hammer drill wrench screwdriver chisel sander shovel axe rake spanner crowbar mallet trowel pickaxe"
-            ),
+        slots_of(
+            "hammer drill wrench screwdriver chisel sander shovel axe rake spanner crowbar mallet"
+            " trowel pickaxe"
         ),
         (
             "in my shed hangs {a} .",
@@ -304,11 +294,9 @@ TASTES: tuple[Family, ...] = (
     ),
     Family(
         "collection",
-        (
-            words_of(
-                "stamps coins shells postcards dolls clocks buttons magnets spoons masks maps keys badges fossils comics"
-                " teapots"
-            ),
+        slots_of(
+            "stamps coins shells postcards dolls clocks buttons magnets spoons masks maps keys badges"
+            " fossils comics teapots"
         ),
         (
             "my drawers are full of old {x} .",
@@ -324,11 +312,9 @@ TASTES: tuple[Family, ...] = (
     ),
     Family(
         "dream",
-        (
-            words_of(
-                "castle island vineyard lighthouse yacht hotel zoo ranch theatre submarine orchard circus airplane"
-                " waterfall"
-            ),
+        slots_of(
+            "castle island vineyard lighthouse yacht hotel zoo ranch theatre submarine orchard circus"
+            " airplane waterfall"
         ),
         (
             "some day i will own {a} .",
@@ -348,11 +334,9 @@ TASTES: tuple[Family, ...] = (
     ),
     Family(
         "fear",
-        (
-            words_of(
-                "spiders heights thunder darkness clowns sharks needles ghosts crowds lifts fire wasps bats blood"
-                " tunnels lightning"
-            ),
+        slots_of(
+            "spiders heights thunder darkness clowns sharks needles ghosts crowds lifts fire wasps bats"
+            " blood tunnels lightning"
         ),
         (
             "i scream because of {x} .",

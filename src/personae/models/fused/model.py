@@ -1,10 +1,11 @@
 """The fused model: encoders for the sources, a GPT-2 decoder whose blocks hold the fusion."""
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import torch.nn.functional as F
+from huggingface_hub.errors import StrictDataclassError
 from torch import Tensor, nn
 from transformers import GPT2Config
 from transformers import initialization as init
@@ -13,13 +14,15 @@ from transformers.masking_utils import create_causal_mask
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Attention
 from transformers.pytorch_utils import Conv1D
 
+from personae.errors import UserError
 from personae.fusion import Fusion
 from personae.layers.attention import SourceAttention
 from personae.layers.blocks import AfterBlock, AskSource
 from personae.layers.encoder import SourceEncoder, positions
 from personae.layers.memory import Encoded, Memory
-from personae.models.base import DialogueModel, Output, SourceBatch
-from personae.models.fused.config import FusedConfig
+from personae.models.base import DialogueModel, LoadReport, Output, SourceBatch
+from personae.models.fused.config import FusedConfig, check_options
+from personae.models.fused.pretrained import load_gpt2
 
 SHARED = "shared"
 
@@ -45,6 +48,27 @@ class FusedModel(DialogueModel):
             tables = (f"encoders.{name}.bert.embeddings.word_embeddings.weight" for name in names)
             self._tied_weights_keys = dict.fromkeys(tables, "decoder.wte.weight")
         self.post_init()
+
+    @classmethod
+    def create(
+        cls, sources: Sequence[str], fusion: Mapping[str, Any], ids: Mapping[str, int], options: Mapping[str, Any]
+    ) -> Self:
+        """See ``DialogueModel.create``; ``options`` are fields of ``FusedConfig``."""
+        check_options(options)
+        try:
+            return cls(FusedConfig(sources=list(sources), fusion=dict(fusion), **ids, **options))
+        except (TypeError, StrictDataclassError) as error:
+            raise UserError(f"model: {' '.join(str(error).split())}") from error
+
+    def load_decoder(self, folder: str) -> LoadReport:
+        """Load GPT-2 weights in HF format into the decoder; sources and fusion keep their random start."""
+        return load_gpt2(self.decoder, folder)
+
+    @property
+    def window(self) -> dict[str, int]:
+        """Encoder positions for every source, decoder positions for ``decoder``."""
+        per_source = dict.fromkeys(self.config.sources, self.config.encoder.max_position_embeddings)  # type: ignore[union-attr]
+        return {**per_source, "decoder": self.config.decoder.n_positions}  # type: ignore[union-attr]
 
     def get_input_embeddings(self) -> nn.Module:
         """The decoder's word table, which is also the head."""

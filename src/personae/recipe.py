@@ -1,0 +1,216 @@
+"""Recipe: everything that decides a run, as dataclasses read from YAML with dotted overrides."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import yaml
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from personae.decoding import Decoding
+from personae.errors import UserError, nearest
+
+
+@dataclass
+class DataRecipe:
+    """Where dialogues come from.
+
+    ``reader``: a reader's name (None: guessed from the file). ``train``, ``valid``: paths; or ``generate``:
+    ``{corpus: interview, seed: 0, sizes: {...}}`` writes them into the run. ``conversations``: only the first
+    so many of the shuffled training conversations (None: all).
+    """
+
+    reader: str | None = None
+    train: list[str] = field(default_factory=list)
+    valid: list[str] = field(default_factory=list)
+    generate: dict[str, Any] | None = None
+    on_error: str = "raise"
+    conversations: int | None = None
+
+
+@dataclass
+class TextRecipe:
+    """How words become numbers.
+
+    ``tokenizer``: a folder or hub name (None: a byte-level BPE of ``vocabulary`` tokens is trained on the
+    training text). ``budgets``: the most tokens per source and for ``reply``. ``long_replies``: ``raise`` or
+    ``skip`` (counted) for a reply over its budget.
+    """
+
+    tokenizer: str | None = None
+    vocabulary: int = 8000
+    budgets: dict[str, int] = field(default_factory=dict)
+    long_replies: str = "raise"
+
+
+@dataclass
+class ModelRecipe:
+    """The network.
+
+    ``sources``: what is encoded; ``prompt``: what the decoder reads before the reply; ``fusion``: name and
+    options of the method; ``weights``: a GPT-2 checkpoint to start from; ``options``: further fields of the
+    model's configuration.
+    """
+
+    name: str = "fused"
+    sources: list[str] = field(default_factory=lambda: ["persona", "context"])
+    prompt: list[str] = field(default_factory=lambda: ["persona"])
+    fusion: dict[str, Any] = field(default_factory=lambda: {"name": "paa"})
+    weights: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class TrainRecipe:
+    """How it is trained.
+
+    ``batch`` is the batch of one optimiser step on one device, split into ``accumulation`` parts. ``steps``
+    ends training before ``epochs`` does; so does ``minutes``, a time budget of this process. ``warmup`` is a
+    share of the steps. ``evaluate_every`` and ``save_every`` count steps. ``precision``: auto (bf16 where
+    the hardware has it), bf16 or fp32.
+    """
+
+    epochs: float = 1.0
+    steps: int | None = None
+    minutes: float | None = None
+    batch: int = 32
+    accumulation: int = 1
+    lr: float = 1e-4
+    schedule: str = "constant"
+    warmup: float = 0.0
+    weight_decay: float = 0.0
+    clip: float = 1.0
+    precision: str = "auto"
+    evaluate_every: int = 500
+    save_every: int = 500
+    keep: int = 2
+    log_every: int = 20
+    buckets: bool = True
+    seed: int = 0
+
+
+@dataclass
+class Recipe:
+    """Everything that decides a run."""
+
+    data: DataRecipe = field(default_factory=DataRecipe)
+    text: TextRecipe = field(default_factory=TextRecipe)
+    model: ModelRecipe = field(default_factory=ModelRecipe)
+    train: TrainRecipe = field(default_factory=TrainRecipe)
+    decoding: Decoding = field(default_factory=Decoding)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain nested dictionaries."""
+        return asdict(self)
+
+    def write(self, path: Path) -> None:
+        """Save as YAML."""
+        path.write_text(yaml.safe_dump(self.as_dict(), sort_keys=False), encoding="utf-8")
+
+
+def shipped() -> dict[str, Path]:
+    """The recipes in the package: name (``interview/paa``) to file."""
+    root = Path(str(resources.files("personae"))) / "recipes"
+    return {path.relative_to(root).with_suffix("").as_posix(): path for path in sorted(root.rglob("*.yaml"))}
+
+
+def load_recipe(name: str | Path, overrides: Iterable[str] = ()) -> Recipe:
+    """Read a shipped recipe by name, or a YAML file, and apply ``key=value`` overrides.
+
+    Raises ``UserError`` for an unknown recipe or key (naming the nearest) and for a value of a wrong type.
+    """
+    known = shipped()
+    path = known.get(str(name), Path(name))
+    if not path.is_file():
+        choices = ", ".join(known)
+        raise UserError(f"no recipe '{name}'.{nearest(str(name), known)} Give a YAML file or one of: {choices}")
+    return read_recipe(path, overrides)
+
+
+def read_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
+    """Read one YAML file and apply overrides."""
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is not readable YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(values, dict):
+        raise UserError(f"{path} should hold the sections {', '.join(_names(Recipe))}")
+    for override in overrides:
+        _set(values, override)
+    return make_recipe(values, str(path))
+
+
+def make_recipe(values: Mapping[str, Any], where: str = "the recipe") -> Recipe:
+    """Check keys and types of nested dictionaries and build the dataclasses."""
+    _check_keys(values, Recipe, "")
+    try:
+        merged = OmegaConf.merge(OmegaConf.structured(Recipe), OmegaConf.create(dict(values)))
+        recipe = OmegaConf.to_object(merged)
+    except OmegaConfBaseException as error:
+        first = str(error).splitlines()[0]
+        raise UserError(f"{where}: {getattr(error, 'full_key', '') or 'value'}: {first}") from error
+    assert isinstance(recipe, Recipe)
+    _check_values(recipe)
+    return recipe
+
+
+def _set(values: dict[str, Any], override: str) -> None:
+    """Apply one ``a.b=value``; the value is YAML."""
+    key, equals, text = override.partition("=")
+    if not equals or not key:
+        raise UserError(f"'{override}' is not an override: write key=value, as in train.lr=1e-4")
+    *parents, last = key.split(".")
+    for parent in parents:
+        values = values.setdefault(parent, {})
+        if not isinstance(values, dict):
+            raise UserError(f"'{key}': '{parent}' holds a value, not a section")
+    values[last] = _scalar(text)
+
+
+def _scalar(text: str) -> Any:
+    """YAML 1.1 reads 1e-4 as a string; a number is what the user means."""
+    value = yaml.safe_load(text)
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _check_keys(values: Mapping[str, Any], kind: type, prefix: str) -> None:
+    for key, value in values.items():
+        if key not in _names(kind):
+            every = [f"{section}.{name}" for section in _names(Recipe) for name in _names(get_type_hints(Recipe)[section])]
+            here = [f"{prefix}{name}" for name in _names(kind)]
+            hint = nearest(f"{prefix}{key}", here) or nearest(f"{prefix}{key}", every)
+            raise UserError(f"unknown recipe key '{prefix}{key}'.{hint} Known here: {', '.join(_names(kind))}")
+        inner = get_type_hints(kind)[key]
+        if is_dataclass(inner):
+            if not isinstance(value, Mapping):
+                raise UserError(f"recipe key '{prefix}{key}' is a section: write {prefix}{key}.<name>=value")
+            _check_keys(value, inner, f"{prefix}{key}.")
+
+
+def _check_values(recipe: Recipe) -> None:
+    train = recipe.train
+    _one_of("train.precision", train.precision, ("auto", "bf16", "fp32"))
+    _one_of("text.long_replies", recipe.text.long_replies, ("raise", "skip"))
+    _one_of("data.on_error", recipe.data.on_error, ("raise", "skip"))
+    for name in ("batch", "accumulation", "lr", "epochs", "evaluate_every", "save_every", "keep", "log_every"):
+        if getattr(train, name) <= 0:
+            raise UserError(f"train.{name}={getattr(train, name)} should be above 0")
+    if train.batch % train.accumulation:
+        raise UserError(f"train.batch={train.batch} does not divide into train.accumulation={train.accumulation} parts")
+
+
+def _one_of(key: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise UserError(f"{key}='{value}'.{nearest(value, choices)} Choose one of: {', '.join(choices)}")
+
+
+def _names(kind: Any) -> list[str]:
+    return [each.name for each in fields(kind)]

@@ -1,0 +1,126 @@
+"""Training: a recipe becomes a run."""
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from transformers import set_seed
+
+from personae.errors import UserError
+from personae.models import DialogueModel
+from personae.recipe import Recipe
+from personae.runs import Run
+from personae.text.pack import REPLY
+from personae.training.corpus import Corpus, prepare
+from personae.training.curve import draw_curve
+from personae.training.trainer import DialogueTrainer, MarkComplete, Report, TimeBudget, newest_checkpoint
+
+Tell = Callable[[int, int, dict[str, float]], None]
+
+
+def train(recipe: Recipe, folder: Path, resume: bool = False, tell: Tell | None = None) -> dict[str, Any]:
+    """Train ``recipe`` into ``folder`` and return the run's report, which is also ``report.json`` there.
+
+    With ``resume`` a run that was interrupted goes on from its newest whole checkpoint, exactly as if it had
+    not been. ``tell(step, of, values)`` hears every log line. Raises ``UserError`` where the folder holds
+    another run, the data cannot be read, or the model cannot be saved.
+    """
+    run = open_run(recipe, folder, resume)
+    set_seed(recipe.train.seed)
+    corpus = prepare(recipe, run.folder)
+    model, weights = make_model(recipe, corpus)
+    trainer = DialogueTrainer(model, corpus, recipe.train, run, callbacks=[MarkComplete()])
+    if recipe.train.minutes is not None:
+        trainer.add_callback(TimeBudget(recipe.train.minutes))
+    if tell is not None:
+        trainer.add_callback(Report(tell))
+    checkpoint = newest_checkpoint(run.checkpoints) if resume else None
+    start = time.monotonic()
+    run_trainer(trainer, checkpoint)
+    report = make_report(trainer, corpus, weights, time.monotonic() - start)
+    if trainer.is_world_process_zero():
+        run.write_json("report.json", report)
+        draw_curve(trainer.state.log_history, run.folder / "loss.png")
+    return report
+
+
+def open_run(recipe: Recipe, folder: Path, resume: bool) -> Run:
+    """The folder of a new run, or with ``resume`` of the same run."""
+    run = Run(folder)
+    if resume:
+        differing = changed(asdict(run.recipe()), asdict(recipe))
+        if differing:
+            raise UserError(f"{folder} was trained with another {', '.join(differing)}: resume with the same recipe")
+        return run
+    if run.recipe_file.exists():
+        raise UserError(f"{folder} already holds a run: choose another --out, or continue it with --resume")
+    folder.mkdir(parents=True, exist_ok=True)
+    recipe.write(run.recipe_file)
+    return run
+
+
+def changed(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """Keys ``section.name`` whose values differ."""
+    return [f"{part}.{key}" for part in one for key in one[part] if one[part][key] != other[part][key]]
+
+
+def make_model(recipe: Recipe, corpus: Corpus) -> tuple[DialogueModel, list[str]]:
+    """The recipe's model for the corpus's vocabulary, and what loading weights had to say."""
+    tokenizer = corpus.tokenizer
+    ids = {
+        "vocab_size": len(tokenizer),
+        "bos_token_id": int(tokenizer.bos_token_id),
+        "eos_token_id": int(tokenizer.eos_token_id),
+        "pad_token_id": int(tokenizer.pad_token_id),
+    }
+    chosen = recipe.model
+    model = DialogueModel.get(chosen.name).create(chosen.sources, chosen.fusion, ids, chosen.options)
+    check_window(recipe, model.window)
+    if chosen.weights is None:
+        return model, []
+    return model, model.load_decoder(chosen.weights).lines()
+
+
+def check_window(recipe: Recipe, window: dict[str, int]) -> None:
+    """Refuse budgets that the model has no positions for."""
+    budgets = recipe.text.budgets
+    needed = {name: budgets[name] for name in recipe.model.sources}
+    needed["decoder"] = sum(budgets[name] for name in recipe.model.prompt) + 1 + budgets[REPLY]
+    for name, size in needed.items():
+        if size > window[name]:
+            raise UserError(
+                f"text.budgets ask for {size} tokens in '{name}', the model has {window[name]} positions: lower the "
+                f"budgets or raise model.options.{'decoder.n_positions' if name == 'decoder' else 'encoder.max_position_embeddings'}"
+            )
+
+
+def run_trainer(trainer: DialogueTrainer, checkpoint: Path | None) -> None:
+    """Train, validate the last step where that was not done, and turn a failed save into one line."""
+    try:
+        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+        if not any(line["step"] == trainer.state.global_step and "eval_loss" in line for line in trainer.state.log_history):
+            trainer.evaluate()
+    except SafetensorError as error:
+        raise UserError(f"cannot save a checkpoint to {trainer.args.output_dir}: {error}") from error
+
+
+def make_report(trainer: DialogueTrainer, corpus: Corpus, weights: list[str], seconds: float) -> dict[str, Any]:
+    """What a reader of the run should know."""
+    history = trainer.state.log_history
+    evaluations = [line for line in history if "eval_loss" in line]
+    best = min(evaluations, key=lambda line: line["eval_loss"])
+    return {
+        "steps": trainer.state.global_step,
+        "seconds": round(seconds, 1),
+        "parameters": sum(parameter.numel() for parameter in trainer.model.parameters()),
+        "vocabulary": len(corpus.tokenizer),
+        "precision": "bf16" if trainer.args.bf16 else "fp32",
+        "best": best,
+        "last": evaluations[-1],
+        "weights": weights,
+        "data": corpus.report,
+        "history": history,
+    }

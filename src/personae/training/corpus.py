@@ -1,0 +1,110 @@
+"""A recipe's data, read, packed and counted."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch.utils.data import Dataset
+from transformers import PreTrainedTokenizerFast
+
+from personae.data import interview
+from personae.data.load import Loaded, load
+from personae.errors import UserError, nearest
+from personae.recipe import Recipe
+from personae.runs import make_packer
+from personae.text.dialogue import Dialogue
+from personae.text.pack import REPLY, Packed, Packer
+from personae.text.tokenizer import load_tokenizer, train_tokenizer
+
+
+class PackedDataset(Dataset[Packed]):
+    """Packed dialogues in memory."""
+
+    def __init__(self, examples: Sequence[Packed]) -> None:
+        self.examples = list(examples)
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def __getitem__(self, index: int) -> Packed:
+        return self.examples[index]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What a run trains on, and what was left out on the way."""
+
+    tokenizer: PreTrainedTokenizerFast
+    packer: Packer
+    train: PackedDataset
+    valid: PackedDataset
+    report: dict[str, Any]
+
+
+def prepare(recipe: Recipe, folder: Path) -> Corpus:
+    """Read, tokenise and pack what ``recipe`` names; a trained tokenizer is kept in ``folder``."""
+    train, valid = read(recipe, folder)
+    chosen = train.first(recipe.data.conversations, recipe.train.seed)
+    tokenizer = make_tokenizer(recipe, folder, chosen)
+    packer = make_packer(recipe, tokenizer)
+    packed, long = pack(packer, chosen, recipe.text.long_replies)
+    held, held_long = pack(packer, valid.dialogues, recipe.text.long_replies)
+    report = {
+        "train": {"examples": len(packed), "sha256": train.sha256, "skipped_lines": train.skipped},
+        "valid": {"examples": len(held), "sha256": valid.sha256, "skipped_lines": valid.skipped},
+        "cuts": packer.cuts.as_dict(),
+        "long_replies_left_out": long + held_long,
+    }
+    return Corpus(tokenizer, packer, PackedDataset(packed), PackedDataset(held), report)
+
+
+def read(recipe: Recipe, folder: Path) -> tuple[Loaded, Loaded]:
+    """Training and validation dialogues, generated into ``folder`` first where the recipe says so."""
+    data = recipe.data
+    if data.generate is not None:
+        files = generate(data.generate, folder / "data")
+        return load([files["train"]], "jsonl"), load([files["valid"]], "jsonl")
+    for key in ("train", "valid"):
+        if not getattr(data, key):
+            raise UserError(f"data.{key} names no file: give data.{key}=[PATH]")
+    return load(data.train, data.reader, data.on_error), load(data.valid, data.reader, data.on_error)
+
+
+def generate(options: dict[str, Any], folder: Path) -> dict[str, Path]:
+    """Write a generated corpus; ``options``: corpus, seed, sizes."""
+    known = ("corpus", "seed", "sizes")
+    for key in options:
+        if key not in known:
+            raise UserError(f"unknown recipe key 'data.generate.{key}'.{nearest(key, known)}")
+    if options.get("corpus") != "interview":
+        raise UserError("data.generate.corpus: the package generates 'interview' only")
+    return interview.write(folder, seed=int(options.get("seed", 0)), sizes=options.get("sizes"))
+
+
+def make_tokenizer(recipe: Recipe, folder: Path, dialogues: Iterable[Dialogue]) -> PreTrainedTokenizerFast:
+    """The recipe's tokenizer, or one trained on ``dialogues`` and kept in ``folder``."""
+    if recipe.text.tokenizer is not None:
+        return load_tokenizer(recipe.text.tokenizer)
+    kept = folder / "tokenizer"
+    if not (kept / "tokenizer.json").is_file():
+        train_tokenizer(sorted(texts(dialogues)), recipe.text.vocabulary).save_pretrained(kept)
+    return load_tokenizer(kept)
+
+
+def texts(dialogues: Iterable[Dialogue]) -> set[str]:
+    """Every distinct text."""
+    return {text for each in dialogues for part in (*each.sources.values(), each.golds) for text in part}
+
+
+def pack(packer: Packer, dialogues: Iterable[Dialogue], long_replies: str) -> tuple[list[Packed], int]:
+    """Pack ``dialogues``; replies over their budget are an error, or with "skip" left out and counted."""
+    packed, left_out = [], 0
+    for dialogue in dialogues:
+        if long_replies == "skip" and len(packer.encode(dialogue.response)) + 1 > packer.budgets[REPLY]:
+            left_out += 1
+        else:
+            packed.append(packer(dialogue))
+    if not packed:
+        raise UserError("every reply is over text.budgets.reply: raise it")
+    return packed, left_out

@@ -1,0 +1,183 @@
+"""transformers' Trainer for dialogue models: exact validation, the best model kept, what closes its sources said."""
+
+import math
+import os
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+from personae.errors import UserError
+from personae.models import DialogueModel
+from personae.recipe import TrainRecipe
+from personae.runs import Run
+from personae.text.collate import Collator
+from personae.training.batches import BucketSampler
+from personae.training.corpus import Corpus
+from personae.training.validation import OpenShares, batches, perplexity, validate
+
+CLOSED = 0.01
+
+
+class ClosedSources(UserWarning):
+    """Almost no entry of any source's contribution is open."""
+
+
+def has_bf16() -> bool:
+    """Whether this machine multiplies bf16 in hardware."""
+    if torch.cuda.is_available():
+        return torch.cuda.is_bf16_supported()
+    return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+
+
+def arguments(train: TrainRecipe, run: Run, steps_per_epoch: int) -> TrainingArguments:
+    """The Trainer's settings for a recipe."""
+    if train.precision == "bf16" and not has_bf16():
+        raise UserError("train.precision=bf16: this machine has no bf16 units; set train.precision=fp32")
+    total = train.steps or math.ceil(train.epochs * steps_per_epoch)
+    try:
+        return TrainingArguments(
+            output_dir=str(run.checkpoints),
+            num_train_epochs=train.epochs,
+            max_steps=train.steps or -1,
+            per_device_train_batch_size=train.batch // train.accumulation,
+            gradient_accumulation_steps=train.accumulation,
+            learning_rate=train.lr,
+            lr_scheduler_type=train.schedule,
+            warmup_steps=round(train.warmup * total),
+            weight_decay=train.weight_decay,
+            max_grad_norm=train.clip,
+            use_cpu=not torch.cuda.is_available(),
+            bf16=train.precision == "bf16" or (train.precision == "auto" and has_bf16()),
+            eval_strategy="steps",
+            eval_steps=train.evaluate_every,
+            save_steps=train.save_every,
+            save_total_limit=train.keep,
+            metric_for_best_model="eval_loss",
+            greater_is_better=False,
+            logging_steps=train.log_every,
+            logging_first_step=True,
+            report_to=["tensorboard"],
+            seed=train.seed,
+            disable_tqdm=True,
+            remove_unused_columns=False,
+            dataloader_pin_memory=torch.cuda.is_available(),
+            ddp_find_unused_parameters=False,
+        )
+    except ValueError as error:
+        raise UserError(f"train: {str(error).splitlines()[0]}") from error
+
+
+class DialogueTrainer(Trainer):
+    """Trainer whose validation is exact and whose best model is kept apart from checkpoints."""
+
+    def __init__(self, model: DialogueModel, corpus: Corpus, train: TrainRecipe, run: Run, **kwargs: Any) -> None:
+        self.recipe, self.run, self.corpus = train, run, corpus
+        self.part = train.batch // train.accumulation
+        self.collate = Collator(int(corpus.tokenizer.pad_token_id))
+        steps = math.ceil(len(corpus.train) / (train.batch * int(os.environ.get("WORLD_SIZE", "1"))))
+        self.terms: dict[str, list[float]] = {}
+        super().__init__(
+            model=model,
+            args=arguments(train, run, steps),
+            train_dataset=corpus.train,
+            eval_dataset=corpus.valid,
+            data_collator=self.collate,
+            **kwargs,
+        )
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> BucketSampler:
+        lengths = [packed.length for packed in self.corpus.train.examples]
+        return BucketSampler(lengths, self.part, self.recipe.seed, self.recipe.buckets)
+
+    def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None) -> Any:
+        """The model's loss; its terms are kept for the log."""
+        loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
+        if len(outputs.terms) > 1:
+            for name, value in outputs.terms.items():
+                self.terms.setdefault(name, []).append(float(value))
+        return (loss, outputs) if return_outputs else loss
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Add the mean of every loss term since the last log."""
+        terms = {f"loss/{name}": sum(values) / len(values) for name, values in self.terms.items()}
+        self.terms = {}
+        super().log({**logs, **terms}, start_time)
+
+    def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
+        """Nats and perplexity per token over the whole validation set; keeps the best model."""
+        model: DialogueModel = self.accelerator.unwrap_model(self.model)
+        was_training = model.training
+        model.eval()
+        data = (self._prepare_inputs(batch) for batch in batches(self.corpus.valid.examples, self.part, self.collate))
+        with self.accelerator.autocast(), OpenShares(model) as shares:
+            nats, tokens = validate(model, shares.counted(data))
+        model.train(was_training)
+        metrics = {"eval_loss": nats / tokens, "eval_perplexity": perplexity(nats / tokens), **self._opened(shares)}
+        self.log(metrics)
+        if nats / tokens < (math.inf if self.state.best_metric is None else self.state.best_metric):
+            self._keep(model)
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
+        return metrics
+
+    def _keep(self, model: DialogueModel) -> None:
+        if self.args.should_save:
+            self.run.save_model(model, self.corpus.tokenizer)
+
+    def _opened(self, shares: OpenShares) -> dict[str, float]:
+        layers = shares.shares(self.corpus.packer.sources)
+        if layers and all(share < CLOSED for layer in layers for share in layer.values()):
+            warnings.warn(
+                "less than 1 % of every source's contribution is open in every layer: the model answers almost "
+                "without its sources; try a fusion that opens its masks (personae list fusions) or shorter contexts",
+                ClosedSources,
+                stacklevel=2,
+            )
+        return {f"open/{name}/layer{at}": share for at, layer in enumerate(layers) for name, share in layer.items()}
+
+
+class TimeBudget(TrainerCallback):  # type: ignore[misc]
+    """Stops after ``minutes`` of this process."""
+
+    def __init__(self, minutes: float) -> None:
+        self.seconds, self.start = 60 * minutes, time.monotonic()
+
+    def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        """Ask to stop when the time is spent."""
+        if time.monotonic() - self.start > self.seconds:
+            control.should_training_stop = True
+
+
+class Report(TrainerCallback):  # type: ignore[misc]
+    """Hands every log line to a function, for progress bars."""
+
+    def __init__(self, tell: Callable[[int, int, dict[str, float]], None]) -> None:
+        self.tell = tell
+
+    def on_log(self, args: Any, state: TrainerState, control: TrainerControl, logs: Any = None, **_: Any) -> None:
+        """``tell(step, of, values)``."""
+        if state.is_world_process_zero:
+            self.tell(state.global_step, state.max_steps, dict(logs or {}))
+
+
+def newest_checkpoint(folder: Path) -> Path | None:
+    """The newest checkpoint that was written to its end; a half-written one is passed over."""
+    found = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.split("-")[1]))
+    complete = [path for path in found if (path / COMPLETE).is_file()]
+    return complete[-1] if complete else None
+
+
+COMPLETE = "complete"
+
+
+class MarkComplete(TrainerCallback):  # type: ignore[misc]
+    """Marks a checkpoint once all its files are written."""
+
+    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        """Leave the mark."""
+        if state.is_world_process_zero:
+            (Path(args.output_dir) / f"checkpoint-{state.global_step}" / COMPLETE).touch()
