@@ -27,3 +27,29 @@ def _present(folder: Path, what: str) -> Path:
     if not folder.is_dir():
         pytest.skip(f"{what} are not at {folder}: give --reference DIR")
     return folder
+
+
+TINY = (
+    "data.generate={corpus: interview, seed: 0,"
+    " sizes: {train: 20, valid: 5, unseen_combinations: 5, unseen_values: 5}}",
+    "text.vocabulary=300",
+    "text.budgets={persona: 224, context: 160, reply: 64}",
+    "model.options.encoder={hidden_size: 16, num_hidden_layers: 1, num_attention_heads: 2,"
+    " intermediate_size: 32, max_position_embeddings: 224}",
+    "model.options.decoder={n_embd: 16, n_layer: 2, n_head: 2, n_positions: 512}",
+    "train.steps=2",
+    "train.batch=8",
+    "train.precision=fp32",
+    "decoding.max_tokens=8",
+)
+
+
+@pytest.fixture(scope="session")
+def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of an interview run of two steps: do not write to it, copy it first."""
+    from personae.recipe import load_recipe
+    from personae.training import train
+
+    folder = tmp_path_factory.mktemp("runs") / "tiny"
+    train(load_recipe("interview/paa", TINY), folder)
+    return folder

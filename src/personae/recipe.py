@@ -181,10 +181,12 @@ def _scalar(text: str) -> Any:
     return value
 
 
-def _check_keys(values: Mapping[str, Any], kind: type, prefix: str) -> None:
+def _check_keys(values: Mapping[str, Any], kind: Any, prefix: str) -> None:
     for key, value in values.items():
         if key not in _names(kind):
-            every = [f"{section}.{name}" for section in _names(Recipe) for name in _names(get_type_hints(Recipe)[section])]
+            every = [
+                f"{section}.{name}" for section in _names(Recipe) for name in _names(get_type_hints(Recipe)[section])
+            ]
             here = [f"{prefix}{name}" for name in _names(kind)]
             hint = nearest(f"{prefix}{key}", here) or nearest(f"{prefix}{key}", every)
             raise UserError(f"unknown recipe key '{prefix}{key}'.{hint} Known here: {', '.join(_names(kind))}")
@@ -200,7 +202,16 @@ def _check_values(recipe: Recipe) -> None:
     _one_of("train.precision", train.precision, ("auto", "bf16", "fp32"))
     _one_of("text.long_replies", recipe.text.long_replies, ("raise", "skip"))
     _one_of("data.on_error", recipe.data.on_error, ("raise", "skip"))
-    for name in ("batch", "accumulation", "lr", "epochs", "evaluate_every", "save_every", "keep", "log_every"):
+    for name in (
+        "batch",
+        "accumulation",
+        "lr",
+        "epochs",
+        "evaluate_every",
+        "save_every",
+        "keep",
+        "log_every",
+    ):
         if getattr(train, name) <= 0:
             raise UserError(f"train.{name}={getattr(train, name)} should be above 0")
     if train.batch % train.accumulation:

@@ -1,11 +1,10 @@
 """A run's folder: its recipe, its model, its tokenizer. What training writes and everything else reads."""
 
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from safetensors import SafetensorError
 from transformers import AutoConfig, PreTrainedTokenizerFast
@@ -54,16 +53,19 @@ class Run:
         kind = DialogueModel.get(self.recipe().model.name)
         try:
             config = AutoConfig.from_pretrained(weights.parent)
-            if not isinstance(config, kind.config_class):
-                raise UserError(f"{weights.parent} holds a '{config.model_type}' model, the recipe a '{kind.name}' one")
-            model, told = kind.from_pretrained(weights.parent, config=config, output_loading_info=True)
+            if config.model_type != kind.model_type():
+                raise UserError(f"{weights.parent} holds a '{config.model_type}' model, not '{kind.name}'")
+            loaded: Any = kind.from_pretrained(weights.parent, config=config, output_loading_info=True)
         except (SafetensorError, RuntimeError, OSError, json.JSONDecodeError) as error:
             first = str(error).splitlines()[0]
             raise UserError(f"{weights} is damaged or half-written ({first}): train again or --resume") from error
+        model, told = loaded
         wrong = sorted([*told["missing_keys"], *told["unexpected_keys"], *map(str, told["mismatched_keys"])])
         if wrong:
-            raise UserError(f"{weights} is the checkpoint of another model: {len(wrong)} keys do not fit, first {wrong[0]}")
-        return model.eval()  # type: ignore[no-any-return]
+            raise UserError(
+                f"{weights} is the checkpoint of another model: {len(wrong)} keys do not fit, first {wrong[0]}"
+            )
+        return cast(DialogueModel, model.eval())
 
     def packer(self, tokenizer: PreTrainedTokenizerFast) -> Packer:
         """The packer that the model was trained with."""
@@ -81,8 +83,8 @@ class Run:
             shutil.rmtree(fresh, ignore_errors=True)
             raise UserError(f"cannot save the model to {fresh}: {error}; the last one is kept") from error
         if self.model_folder.exists():
-            os.replace(self.model_folder, old)
-        os.replace(fresh, self.model_folder)
+            self.model_folder.replace(old)
+        fresh.replace(self.model_folder)
         shutil.rmtree(old, ignore_errors=True)
 
     def write_json(self, name: str, content: Mapping[str, Any]) -> Path:
@@ -107,5 +109,4 @@ def write_json(path: Path, content: Mapping[str, Any]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.new")
     fresh.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(fresh, path)
-    return path
+    return fresh.replace(path)

@@ -50,9 +50,7 @@ def test_a_reader_is_registered_and_described(reader: Reader) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"\n \n", b"\x00\x01\x02", b"\x89PNG\r\n\xff\xfe", b"\xff\n"])
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
-def test_a_file_without_text_is_one_line(
-    reader: Reader, tmp_path: Path, content: bytes, on_error: str
-) -> None:
+def test_a_file_without_text_is_one_line(reader: Reader, tmp_path: Path, content: bytes, on_error: str) -> None:
     path = tmp_path / "file.txt"
     path.write_bytes(content)
     message = complaint(Reader.build(reader.name, on_error=on_error), path)
@@ -82,9 +80,7 @@ def test_prose_is_a_malformed_line(reader: Reader, tmp_path: Path) -> None:
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())
-def test_a_damaged_sample_is_read_or_refused_in_one_line(
-    reader: Reader, sample: Path, data: st.DataObject
-) -> None:
+def test_a_damaged_sample_is_read_or_refused_in_one_line(reader: Reader, sample: Path, data: st.DataObject) -> None:
     whole = sample.read_bytes()
     at = data.draw(st.integers(0, len(whole)))
     rest = whole[at + data.draw(st.integers(0, 12)) :]

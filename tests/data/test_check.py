@@ -20,10 +20,7 @@ TALKS = (
     "3 \tbye\n"
 )
 # The first persona in another order, case and spacing.
-OTHERS = (
-    '{"persona": ["I\'ve two owls", "I mend clocks."], "turns": [%s]}\n'
-    '{"persona": ["i knit ."], "turns": [%s]}\n'
-)
+OTHERS = '{"persona": ["I\'ve two owls", "I mend clocks."], "turns": [%s]}\n{"persona": ["i knit ."], "turns": [%s]}\n'
 PAIR = '{"role": "partner", "text": "a"}, {"role": "self", "text": "b"}'
 
 

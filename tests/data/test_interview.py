@@ -250,9 +250,7 @@ def test_floors_are_low(corpus: dict[str, list[Conversation]], split: str) -> No
 
 @pytest.mark.parametrize("split", TESTS)
 @pytest.mark.parametrize("kind", ["persona", "context", "both"])
-def test_reciting_a_whole_source_is_wrong(
-    corpus: dict[str, list[Conversation]], split: str, kind: str
-) -> None:
+def test_reciting_a_whole_source_is_wrong(corpus: dict[str, list[Conversation]], split: str, kind: str) -> None:
     asked = replies(corpus[split], kind)
     assert accuracy(asked, lambda talk, number: "no , " + " ".join(talk["persona"])) == 0.0
     assert accuracy(asked, lambda talk, number: " ".join(t["text"] for t in talk["turns"][:number])) < 0.2

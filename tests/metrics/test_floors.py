@@ -8,9 +8,7 @@ from personae.metrics.floors import CONVAI2_CONSTANT, Floor, best_constant
 from personae.text.dialogue import Dialogue
 
 SOURCES = {"persona": ("i ski .", "i have a dog ."), "context": ("hi", "hello", "who are you ?")}
-DIALOGUE = Dialogue(
-    SOURCES, "i am me .", references=("me",), conversation="c", answer=("me",), tags={"kind": "own"}
-)
+DIALOGUE = Dialogue(SOURCES, "i am me .", references=("me",), conversation="c", answer=("me",), tags={"kind": "own"})
 BARE = Dialogue({"persona": (), "context": ()}, "hi")
 
 

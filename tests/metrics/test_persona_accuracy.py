@@ -7,9 +7,7 @@ from personae.metrics import Metric, Reply
 from personae.metrics.persona_accuracy import is_right
 
 
-def reply(
-    prediction: str, kind: str = "persona", number: int = 0, answer: tuple[str, ...] = ("red",)
-) -> Reply:
+def reply(prediction: str, kind: str = "persona", number: int = 0, answer: tuple[str, ...] = ("red",)) -> Reply:
     tags = {"kind": kind, "others": "blue|green"}
     return Reply(prediction, ("it is red .",), conversation=f"c{number}", answer=answer, tags=tags)
 

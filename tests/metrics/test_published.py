@@ -41,9 +41,7 @@ def letters(text: str) -> str:
         ("encoder_gpt", "encoder_gpt.txt", {"bleu_p1": 16.78, "bleu_p2": 1.69, "f1": 11.62}),
     ],
 )
-def test_scores_of_the_authors_replies(
-    reference: Path, name: str, recorded: str, rounded: dict[str, float]
-) -> None:
+def test_scores_of_the_authors_replies(reference: Path, name: str, recorded: str, rounded: dict[str, float]) -> None:
     found = pairs(reference, name)
     values = {metric: measure(metric, found).value for metric in ("bleu", *rounded)}
     assert {metric: round(values[metric], 2) for metric in rounded} == rounded

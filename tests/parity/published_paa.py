@@ -33,7 +33,7 @@ RENAMED = (
 )
 
 
-class NotOffered(Exception):
+class NotOfferedError(Exception):
     """The file records something that we leave out; the message says what."""
 
 
@@ -59,7 +59,10 @@ class Recording:
 
     def parameters(self) -> dict[str, Tensor]:
         found = {key.removeprefix("param."): value for key, value in self.tensors.items() if key.startswith("param.")}
-        return {self.ours(key): value for key, value in found.items() if not key.startswith("cls_head.")}
+        ours = {self.ours(key): value for key, value in found.items() if not key.startswith("cls_head.")}
+        # Where the published model sums directly under a gated mode, it builds gates and never asks them.
+        unused = "fusion.gate." if self.fusion()["name"] == "sum" else "unused."
+        return {key: value for key, value in ours.items() if unused not in key}
 
     def ours(self, name: str) -> str:
         """Our name of a published parameter."""
@@ -75,10 +78,10 @@ class Recording:
         options = self.options
         for key, off in LEFT_OUT.items():
             if options["gated"] and options.get(key, off) != off:
-                raise NotOffered(f"{key}={options[key]} is not offered")
+                raise NotOfferedError(f"{key}={options[key]} is not offered")
         mode = options["fusion_mode"] if options["gated"] else "direct_sum"
         if mode not in FUSIONS:
-            raise NotOffered(f"mode {mode} has no fusion here")
+            raise NotOfferedError(f"mode {mode} has no fusion here")
         fusion = dict(FUSIONS[mode])
         return {**fusion, "tau": self.tau()} if fusion["name"] != "sum" else fusion
 
@@ -87,7 +90,7 @@ class Recording:
         if rule == "accurate":
             return str(self.options["auto_tau_numerator"])
         if rule is True:
-            raise NotOffered("tau from padded lengths is not offered: padding would change results")
+            raise NotOfferedError("tau from padded lengths is not offered: padding would change results")
         return float(self.options["tau"])
 
     def model(self) -> FusedModel:

@@ -8,7 +8,7 @@ from torch import Tensor
 from transformers.cache_utils import DynamicCache
 
 from personae.fusion import Fusion, View
-from tests.parity.published_paa import NotOffered, Recording, padded_positions
+from tests.parity.published_paa import NotOfferedError, Recording, padded_positions
 
 CLOSE = {"atol": 1e-4, "rtol": 1e-4}
 
@@ -27,7 +27,7 @@ def recording(request: pytest.FixtureRequest) -> Recording:
     found = Recording.load(request.param)
     try:
         found.fusion(), found.tau()
-    except NotOffered as reason:
+    except NotOfferedError as reason:
         pytest.skip(str(reason))
     return found
 
@@ -107,7 +107,7 @@ def test_alone_without_padding(recording: Recording, example: int) -> None:
     if expected is None:
         pytest.skip("the file records no single examples")
     rows = slice(example, example + 1)
-    ids, mask = recording.prompt(rows, unpadded=True)
+    ids, _ = recording.prompt(rows, unpadded=True)
     target = recording.tensors["in.target_ids"][rows, : expected.shape[1] - 1]
     ids = torch.cat([ids, target], dim=1)
     with torch.no_grad():

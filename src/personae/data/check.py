@@ -133,7 +133,7 @@ class _Tally:
         sets: Counter[PersonaSet] = Counter()
         for sentences, examples in self.personas.items():
             if sentences:
-                sets[frozenset(map(_plain, sentences))] += examples
+                sets[persona_set(sentences)] += examples
         return sets
 
     def report(self) -> FileReport:
@@ -181,6 +181,11 @@ def _overlap(first: _Tally, second: _Tally) -> Overlap:
         sentences=len(shared_sentences),
         sentences_share=len(shared_sentences) / len(sentences) if sentences else 0.0,
     )
+
+
+def persona_set(sentences: Iterable[str]) -> PersonaSet:
+    """The persona of ``sentences`` in any order, without case and punctuation: equal for equal personas."""
+    return frozenset(map(_plain, sentences))
 
 
 def _plain(text: str) -> str:

@@ -32,7 +32,8 @@ class SourceAttention(nn.Module):
             attn_mask=source.mask[:, None, None, :],
             dropout_p=self.attention_dropout if self.training else 0.0,
         )
-        return self.dropout(self.c_proj(answer.transpose(1, 2).reshape(batch, time, dim)))
+        output: Tensor = self.dropout(self.c_proj(answer.transpose(1, 2).reshape(batch, time, dim)))
+        return output
 
     def project(self, states: Tensor) -> KeyValue:
         """Keys and values (B, H, S, D / H) of source states (B, S, D)."""

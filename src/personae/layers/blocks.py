@@ -54,7 +54,8 @@ class AfterBlock(nn.Module):
         hidden = hidden + self.attn(self.ln_1(hidden), past_key_values=cache, attention_mask=mask)[0]
         if self.fusion is not None:
             hidden = sum(self.fusion(hidden, self.views(hidden, sources)), start=hidden)
-        return hidden + self.mlp(self.ln_2(hidden))
+        output: Tensor = hidden + self.mlp(self.ln_2(hidden))
+        return output
 
     def views(self, hidden: Tensor, sources: Sequence[Encoded]) -> list[View]:
         """What this layer sees of each source, given the residual stream (B, T, D)."""

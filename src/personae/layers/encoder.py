@@ -23,7 +23,7 @@ class SourceEncoder(nn.Module):
     def __init__(self, pooler: bool = False, **options: Any) -> None:
         super().__init__()
         self.bert = BertModel(BertConfig(**options), add_pooling_layer=pooler)
-        if pooler:
+        if self.bert.pooler is not None:
             self.bert.pooler.requires_grad_(False)
 
     @property

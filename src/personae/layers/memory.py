@@ -33,7 +33,7 @@ class Encoded:
         if copies == 1:
             return self.states, self.mask
         if copies not in self.repeated:
-            self.repeated[copies] = tuple(part.repeat_interleave(copies, 0) for part in (self.states, self.mask))
+            self.repeated[copies] = self.states.repeat_interleave(copies, 0), self.mask.repeat_interleave(copies, 0)
         return self.repeated[copies]
 
 

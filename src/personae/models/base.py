@@ -59,9 +59,18 @@ class DialogueModel(PreTrainedModel, GenerationMixin, Registrable):
         return Memory({name: self.encode_source(name, batch) for name, batch in sources.items()})
 
     @classmethod
+    def model_type(cls) -> str:
+        """The ``model_type`` in the configuration of this model's checkpoints."""
+        return str(cls.config_class.model_type)  # type: ignore[union-attr]
+
+    @classmethod
     @abstractmethod
     def create(
-        cls, sources: Sequence[str], fusion: Mapping[str, Any], ids: Mapping[str, int], options: Mapping[str, Any]
+        cls,
+        sources: Sequence[str],
+        fusion: Mapping[str, Any],
+        ids: Mapping[str, Any],
+        options: Mapping[str, Any],
     ) -> Self:
         """Make a model with random weights from a recipe's plain values.
 
@@ -83,7 +92,7 @@ class DialogueModel(PreTrainedModel, GenerationMixin, Registrable):
         """Encode source ``name`` from its ``input_ids`` and ``attention_mask`` (B, S)."""
 
     @torch.no_grad()
-    def generate(
+    def generate(  # type: ignore[override]
         self,
         inputs: Tensor | None = None,
         sources: SourceBatch | None = None,
@@ -93,7 +102,7 @@ class DialogueModel(PreTrainedModel, GenerationMixin, Registrable):
         """transformers' ``generate`` on (B, T) prompts; ``sources`` are encoded unless ``memory`` is given."""
         if memory is None:
             memory = self.encode(sources or {})
-        return super().generate(inputs, memory=memory, **kwargs)
+        return super().generate(inputs, memory=memory, **kwargs)  # type: ignore[misc]
 
     def label_loss(
         self, hidden: Tensor, head: Tensor, labels: Tensor, items: Tensor | int | None

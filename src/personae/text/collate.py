@@ -43,7 +43,9 @@ class Collator:
 
     def sources(self, batch: Sequence[Packed]) -> dict[str, dict[str, Tensor]]:
         """Per source, ``input_ids`` and ``attention_mask`` (B, S)."""
-        padded = {name: self.pad_rows([packed.sources[name] for packed in batch], self.pad) for name in batch[0].sources}
+        padded = {
+            name: self.pad_rows([packed.sources[name] for packed in batch], self.pad) for name in batch[0].sources
+        }
         return {name: {"input_ids": ids, "attention_mask": mask} for name, (ids, mask) in padded.items()}
 
     def pad_rows(self, rows: Sequence[list[int]], value: int) -> tuple[Tensor, Tensor]:

@@ -7,11 +7,14 @@ from transformers import PreTrainedTokenizerFast
 
 from personae.errors import UserError, nearest
 from personae.text.dialogue import PARTNER, SELF, Dialogue
-from personae.text.tokenizer import PARTNER_MARK, PERSONA_MARK, SELF_MARK, SEPARATOR
+from personae.text.tokenizer import PARTNER_MARK, PERSONA_MARK, SELF_MARK, SEPARATOR, SPECIAL_TOKENS
 
 REPLY = "reply"
 ROLE_MARKS = {PARTNER: PARTNER_MARK, SELF: SELF_MARK}
 SOURCE_MARKS = {"persona": PERSONA_MARK}
+
+# Marks and words of one text.
+Part = tuple[list[int], list[int]]
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,8 @@ class Packer:
         self.sources, self.prompt = tuple(sources), tuple(prompt)
         self.budgets = dict(budgets)
         self.cuts = Cuts()
+        vocabulary = tokenizer.get_vocab()
+        self._mark = {token: vocabulary[token] for token in SPECIAL_TOKENS}
         self._encoded: dict[str, list[int]] = {}
         self._check()
 
@@ -124,25 +129,22 @@ class Packer:
     def encode(self, text: str) -> list[int]:
         """Ids of ``text`` as words within a line: a word is the same token wherever it stands."""
         if text not in self._encoded:
-            self._encoded[text] = list(self.tokenizer(f" {text.strip()}", add_special_tokens=False)["input_ids"])
+            self._encoded[text] = self.tokenizer.backend_tokenizer.encode(
+                f" {text.strip()}", add_special_tokens=False
+            ).ids
         return self._encoded[text]
 
-    def _mark(self, token: str) -> int:
-        return int(self.tokenizer.convert_tokens_to_ids(token))
-
-    def _part(self, name: str, text: str, role: str | None) -> tuple[list[int], list[int]]:
+    def _part(self, name: str, text: str, role: str | None) -> Part:
         """Marks and words of one text; a source without speakers is marked once, at its head."""
         if role is not None:
-            return [self._mark(ROLE_MARKS[role])], self.encode(text)
-        return ([] if name in SOURCE_MARKS else [self._mark(SEPARATOR)]), self.encode(text)
+            return [self._mark[ROLE_MARKS[role]]], self.encode(text)
+        return ([] if name in SOURCE_MARKS else [self._mark[SEPARATOR]]), self.encode(text)
 
-    def _fit(
-        self, name: str, parts: list[tuple[list[int], list[int]]], newest_first: bool
-    ) -> tuple[list[int], list[int]]:
-        head = [self._mark(SOURCE_MARKS[name])] if name in SOURCE_MARKS else []
+    def _fit(self, name: str, parts: Sequence[Part], newest_first: bool) -> tuple[list[int], list[int]]:
+        head = [self._mark[SOURCE_MARKS[name]]] if name in SOURCE_MARKS else []
         room = self.budgets[name] - len(head)
         order = range(len(parts) - 1, -1, -1) if newest_first else range(len(parts))
-        kept: dict[int, tuple[list[int], list[int]]] = {}
+        kept: dict[int, Part] = {}
         for at in order:
             marks, words = parts[at]
             cost = len(marks) + len(words)
@@ -158,12 +160,12 @@ class Packer:
             items += [-1] * len(marks) + [at] * len(words)
         return ids, items
 
-    def _count(self, name: str, parts: list[tuple[list[int], list[int]]], kept: Mapping[int, object]) -> None:
+    def _count(self, name: str, parts: Sequence[Part], kept: Mapping[int, Part]) -> None:
         lost = sum(len(words) for at, (_, words) in enumerate(parts) if at not in kept)
-        shortened = sum(len(parts[at][1]) - len(value[1]) for at, value in kept.items())  # type: ignore[index]
+        shortened = sum(len(parts[at][1]) - len(value[1]) for at, value in kept.items())
         if lost or shortened or len(kept) < len(parts):
             self.cuts.note(name, len(parts) - len(kept), lost + shortened)
 
 
 def _shorten(words: list[int], room: int, keep_end: bool) -> list[int]:
-    return words[-room:] if keep_end else words[:room]
+    return words[max(0, len(words) - room) :] if keep_end else words[:room]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import AutoTokenizer, GPT2Tokenizer, PreTrainedTokenizerFast
@@ -22,6 +23,7 @@ def load_tokenizer(where: str | Path) -> PreTrainedTokenizerFast:
     """
     folder = Path(where)
     plain = (folder / "vocab.json").is_file() and not (folder / "tokenizer.json").is_file()
+    loaded: Any
     try:
         if plain:
             loaded = GPT2Tokenizer(vocab=str(folder / "vocab.json"), merges=str(folder / "merges.txt"))

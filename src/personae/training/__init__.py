@@ -40,7 +40,7 @@ def train(recipe: Recipe, folder: Path, resume: bool = False, tell: Tell | None 
     checkpoint = newest_checkpoint(run.checkpoints) if resume else None
     start = time.monotonic()
     run_trainer(trainer, checkpoint)
-    report = make_report(trainer, corpus, weights, time.monotonic() - start)
+    report = make_report(trainer, model, corpus, weights, time.monotonic() - start)
     if trainer.is_world_process_zero():
         run.write_json("report.json", report)
         draw_curve(trainer.state.log_history, run.folder / "loss.png")
@@ -91,9 +91,10 @@ def check_window(recipe: Recipe, window: dict[str, int]) -> None:
     needed["decoder"] = sum(budgets[name] for name in recipe.model.prompt) + 1 + budgets[REPLY]
     for name, size in needed.items():
         if size > window[name]:
+            key = "decoder.n_positions" if name == "decoder" else "encoder.max_position_embeddings"
             raise UserError(
-                f"text.budgets ask for {size} tokens in '{name}', the model has {window[name]} positions: lower the "
-                f"budgets or raise model.options.{'decoder.n_positions' if name == 'decoder' else 'encoder.max_position_embeddings'}"
+                f"text.budgets ask for {size} tokens in '{name}', the model has {window[name]} positions: "
+                f"lower the budgets or raise model.options.{key}"
             )
 
 
@@ -101,13 +102,17 @@ def run_trainer(trainer: DialogueTrainer, checkpoint: Path | None) -> None:
     """Train, validate the last step where that was not done, and turn a failed save into one line."""
     try:
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-        if not any(line["step"] == trainer.state.global_step and "eval_loss" in line for line in trainer.state.log_history):
+        if not any(
+            line["step"] == trainer.state.global_step and "eval_loss" in line for line in trainer.state.log_history
+        ):
             trainer.evaluate()
     except SafetensorError as error:
         raise UserError(f"cannot save a checkpoint to {trainer.args.output_dir}: {error}") from error
 
 
-def make_report(trainer: DialogueTrainer, corpus: Corpus, weights: list[str], seconds: float) -> dict[str, Any]:
+def make_report(
+    trainer: DialogueTrainer, model: DialogueModel, corpus: Corpus, weights: list[str], seconds: float
+) -> dict[str, Any]:
     """What a reader of the run should know."""
     history = trainer.state.log_history
     evaluations = [line for line in history if "eval_loss" in line]
@@ -115,7 +120,7 @@ def make_report(trainer: DialogueTrainer, corpus: Corpus, weights: list[str], se
     return {
         "steps": trainer.state.global_step,
         "seconds": round(seconds, 1),
-        "parameters": sum(parameter.numel() for parameter in trainer.model.parameters()),
+        "parameters": model.num_parameters(),
         "vocabulary": len(corpus.tokenizer),
         "precision": "bf16" if trainer.args.bf16 else "fp32",
         "best": best,

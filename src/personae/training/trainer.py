@@ -1,4 +1,4 @@
-"""transformers' Trainer for dialogue models: exact validation, the best model kept, what closes its sources said."""
+"""transformers' Trainer for dialogue models: exact validation, the best model kept, closed sources said."""
 
 import math
 import os
@@ -30,7 +30,7 @@ class ClosedSources(UserWarning):
 def has_bf16() -> bool:
     """Whether this machine multiplies bf16 in hardware."""
     if torch.cuda.is_available():
-        return torch.cuda.is_bf16_supported()
+        return bool(torch.cuda.is_bf16_supported())
     return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
@@ -94,7 +94,9 @@ class DialogueTrainer(Trainer):
         lengths = [packed.length for packed in self.corpus.train.examples]
         return BucketSampler(lengths, self.part, self.recipe.seed, self.recipe.buckets)
 
-    def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None) -> Any:
+    def compute_loss(
+        self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Any:
         """The model's loss; its terms are kept for the log."""
         loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
         if len(outputs.terms) > 1:
@@ -112,12 +114,16 @@ class DialogueTrainer(Trainer):
         """Nats and perplexity per token over the whole validation set; keeps the best model."""
         model: DialogueModel = self.accelerator.unwrap_model(self.model)
         was_training = model.training
-        model.eval()
+        model.train(False)
         data = (self._prepare_inputs(batch) for batch in batches(self.corpus.valid.examples, self.part, self.collate))
         with self.accelerator.autocast(), OpenShares(model) as shares:
             nats, tokens = validate(model, shares.counted(data))
         model.train(was_training)
-        metrics = {"eval_loss": nats / tokens, "eval_perplexity": perplexity(nats / tokens), **self._opened(shares)}
+        metrics = {
+            "eval_loss": nats / tokens,
+            "eval_perplexity": perplexity(nats / tokens),
+            **self._opened(shares),
+        }
         self.log(metrics)
         if nats / tokens < (math.inf if self.state.best_metric is None else self.state.best_metric):
             self._keep(model)
@@ -133,14 +139,14 @@ class DialogueTrainer(Trainer):
         if layers and all(share < CLOSED for layer in layers for share in layer.values()):
             warnings.warn(
                 "less than 1 % of every source's contribution is open in every layer: the model answers almost "
-                "without its sources; try a fusion that opens its masks (personae list fusions) or shorter contexts",
+                "without its sources; choose a fusion that opens its masks: personae list fusions",
                 ClosedSources,
                 stacklevel=2,
             )
         return {f"open/{name}/layer{at}": share for at, layer in enumerate(layers) for name, share in layer.items()}
 
 
-class TimeBudget(TrainerCallback):  # type: ignore[misc]
+class TimeBudget(TrainerCallback):
     """Stops after ``minutes`` of this process."""
 
     def __init__(self, minutes: float) -> None:
@@ -152,7 +158,7 @@ class TimeBudget(TrainerCallback):  # type: ignore[misc]
             control.should_training_stop = True
 
 
-class Report(TrainerCallback):  # type: ignore[misc]
+class Report(TrainerCallback):
     """Hands every log line to a function, for progress bars."""
 
     def __init__(self, tell: Callable[[int, int, dict[str, float]], None]) -> None:
@@ -174,10 +180,10 @@ def newest_checkpoint(folder: Path) -> Path | None:
 COMPLETE = "complete"
 
 
-class MarkComplete(TrainerCallback):  # type: ignore[misc]
+class MarkComplete(TrainerCallback):
     """Marks a checkpoint once all its files are written."""
 
     def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         """Leave the mark."""
         if state.is_world_process_zero:
-            (Path(args.output_dir) / f"checkpoint-{state.global_step}" / COMPLETE).touch()
+            (Path(str(args.output_dir)) / f"checkpoint-{state.global_step}" / COMPLETE).touch()

@@ -75,5 +75,3 @@ def validate(model: DialogueModel, data: Iterator[dict[str, Any]]) -> tuple[floa
 def perplexity(nats: float) -> float:
     """exp of nats per token; infinite rather than an overflow."""
     return math.exp(nats) if nats < 700 else math.inf
-
-

@@ -5,9 +5,7 @@ from personae.data.interview.family import Family, slots_of
 LIFE: tuple[Family, ...] = (
     Family(
         "name",
-        slots_of(
-            "tom emma lucy oscar henry clara julia simon martin laura david sarah frank helen oliver nina"
-        ),
+        slots_of("tom emma lucy oscar henry clara julia simon martin laura david sarah frank helen oliver nina"),
         ("my name is {x} .", "my friends call me {x} .", "everybody knows me as {x} ."),
         ("who are you ?", "who am i talking to ?", "how should i address you ?"),
         ("i am {x} .", "you can call me {x} .", "it is {x} , pleased to meet you ."),
@@ -46,10 +44,7 @@ LIFE: tuple[Family, ...] = (
     ),
     Family(
         "years",
-        slots_of(
-            "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-            " sixteen twenty"
-        ),
+        slots_of("two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen twenty"),
         (
             "i have been married for {x} years .",
             "my wedding was {x} years ago .",
@@ -108,8 +103,7 @@ LIFE: tuple[Family, ...] = (
     Family(
         "relative",
         slots_of(
-            "brother sister cousin uncle aunt nephew niece mother father grandmother grandfather"
-            " godmother godfather",
+            "brother sister cousin uncle aunt nephew niece mother father grandmother grandfather godmother godfather",
             "alex sam robin jamie taylor morgan jordan casey riley quinn jesse kim lee chris andy",
         ),
         (
@@ -129,10 +123,7 @@ LIFE: tuple[Family, ...] = (
     ),
     Family(
         "spouse",
-        slots_of(
-            "paul ruth victor irene hugo elena walter diana leon carmen felix judith stefan monica"
-            " arthur sylvia"
-        ),
+        slots_of("paul ruth victor irene hugo elena walter diana leon carmen felix judith stefan monica arthur sylvia"),
         ("i am married to {x} .", "{x} and i said yes to each other .", "{x} put a ring on my finger ."),
         (
             "what is your other half called ?",
@@ -173,10 +164,7 @@ LIFE: tuple[Family, ...] = (
     ),
     Family(
         "car",
-        slots_of(
-            "toyota ford honda fiat volvo mazda nissan audi kia tesla jaguar skoda renault opel peugeot"
-            " subaru"
-        ),
+        slots_of("toyota ford honda fiat volvo mazda nissan audi kia tesla jaguar skoda renault opel peugeot subaru"),
         ("i drive {a} .", "there is {a} in my garage .", "i saved up and bought {a} ."),
         ("what car do you have ?", "which make is your car ?", "what kind of car is yours ?"),
         ("my car is {a} .", "it is {a} .", "i have {a} ."),
@@ -187,10 +175,7 @@ LIFE: tuple[Family, ...] = (
     ),
     Family(
         "transport",
-        slots_of(
-            "bus tram train bicycle scooter ferry subway motorbike taxi boat skateboard canoe minibus"
-            " helicopter"
-        ),
+        slots_of("bus tram train bicycle scooter ferry subway motorbike taxi boat skateboard canoe minibus helicopter"),
         (
             "i go to the office by {x} .",
             "the {x} takes me to my desk each morning .",

@@ -30,9 +30,7 @@ class Exchange:
     statements: list[str] = field(default_factory=list)
 
 
-def make_plan(
-    generator: random.Random, split: str, persona: Sequence[Fact], exchanges: int
-) -> list[Exchange]:
+def make_plan(generator: random.Random, split: str, persona: Sequence[Fact], exchanges: int) -> list[Exchange]:
     """Draw the exchanges of one conversation."""
     plan = [Exchange(kind) for kind in _kinds(generator, exchanges)]
     free = generator.sample(list(persona), len(persona))

@@ -89,9 +89,7 @@ TASTES: tuple[Family, ...] = (
     ),
     Family(
         "drink",
-        slots_of(
-            "tea coffee water juice lemonade cider beer wine cocoa milk soda whisky champagne gin rum vodka"
-        ),
+        slots_of("tea coffee water juice lemonade cider beer wine cocoa milk soda whisky champagne gin rum vodka"),
         (
             "my cup is full of {x} .",
             "i pour myself some {x} at noon .",
@@ -223,9 +221,7 @@ TASTES: tuple[Family, ...] = (
     ),
     Family(
         "place",
-        slots_of(
-            "museum park library beach gym market church harbour pool sauna gallery aquarium forest lake"
-        ),
+        slots_of("museum park library beach gym market church harbour pool sauna gallery aquarium forest lake"),
         (
             "on sundays i am at the {x} .",
             "the {x} is my second home .",
@@ -244,10 +240,7 @@ TASTES: tuple[Family, ...] = (
     ),
     Family(
         "colour",
-        slots_of(
-            "red blue green yellow purple pink brown black white grey silver gold turquoise crimson"
-            " violet beige"
-        ),
+        slots_of("red blue green yellow purple pink brown black white grey silver gold turquoise crimson violet beige"),
         ("my walls are painted {x} .", "i dye my hair {x} .", "all i wear is {x} ."),
         ("what is your favourite colour ?", "which colour do you like best ?", "what colour suits you ?"),
         ("my favourite colour is {x} .", "i like {x} best .", "{x} is the colour for me ."),
@@ -276,10 +269,7 @@ TASTES: tuple[Family, ...] = (
     ),
     Family(
         "tool",
-        slots_of(
-            "hammer drill wrench screwdriver chisel sander shovel axe rake spanner crowbar mallet"
-            " trowel pickaxe"
-        ),
+        slots_of("hammer drill wrench screwdriver chisel sander shovel axe rake spanner crowbar mallet trowel pickaxe"),
         (
             "in my shed hangs {a} .",
             "i never leave without my {x} .",

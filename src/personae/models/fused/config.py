@@ -8,7 +8,6 @@ from transformers import BertConfig, GPT2Config, PreTrainedConfig
 
 from personae.errors import UserError, nearest
 
-
 # The published GPT-2 sizes, at their true depth.
 SIZES = {
     "small": {"n_embd": 768, "n_layer": 12, "n_head": 12},
@@ -22,9 +21,11 @@ class FusedConfig(PreTrainedConfig):
     """What a ``FusedModel`` is made of.
 
     sources: names, in the order that the fusion sees them; fusion: ``{"name": ..., option: ...}``;
-    decoder: fields of ``GPT2Config``, or ``size``: small, medium, large; encoder: fields of ``BertConfig``, and ``pooler``;
+    decoder: fields of ``GPT2Config``, or ``size``: small, medium, large;
+    encoder: fields of ``BertConfig``;
     share_encoder: one encoder for all sources; share_attention: one cross-attention and layer norm per layer
-    for all sources; share_words: encoders read the decoder's word table.
+    for all sources; pooler: keep the encoders' unused pooler, frozen; share_words: encoders read the
+    decoder's word table.
     """
 
     model_type = "personae-fused"
@@ -32,8 +33,9 @@ class FusedConfig(PreTrainedConfig):
 
     sources: list[str] | tuple[str, ...] = ("persona", "context")
     fusion: dict[str, Any] | None = None
-    decoder: GPT2Config | dict[str, Any] | None = None
-    encoder: BertConfig | dict[str, Any] | None = None
+    # Any: given as a dictionary, held as GPT2Config and BertConfig.
+    decoder: Any = None
+    encoder: Any = None
     pooler: bool = False
     share_encoder: bool = False
     share_attention: bool = False
@@ -49,11 +51,13 @@ class FusedConfig(PreTrainedConfig):
         marks = {"bos_token_id": self.bos_token_id, "eos_token_id": self.eos_token_id}
         self.sources = list(self.sources)
         self.fusion = dict(self.fusion or {"name": "paa"})
-        self.decoder = GPT2Config(**{**_sized(_fields(self.decoder)), **ids, **marks})
+        # GPT-2's tanh gelu as one fused kernel instead of transformers' eight operations.
+        gelu = {"activation_function": "gelu_pytorch_tanh"}
+        self.decoder = GPT2Config(**{**gelu, **_sized(_fields(self.decoder)), **ids, **marks})
         self.encoder = BertConfig(**{**_fields(self.encoder), **ids})
         if self.share_words and self.encoder.hidden_size != self.decoder.hidden_size:
             raise UserError("model.share_words needs encoder and decoder of the same width")
-        super().__post_init__(**kwargs)
+        super().__post_init__(**kwargs)  # type: ignore[no-untyped-call]
 
 
 def _fields(config: PreTrainedConfig | dict[str, Any] | None) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import torch.nn.functional as F
 from huggingface_hub.errors import StrictDataclassError
@@ -35,23 +35,27 @@ class FusedModel(DialogueModel):
     config_class = FusedConfig
     base_model_prefix = ""
     _supports_sdpa = True
-    _no_split_modules = ("AfterBlock",)
+    _no_split_modules = ["AfterBlock"]  # noqa: RUF012  (transformers declares it as an instance attribute)
 
     def __init__(self, config: FusedConfig) -> None:
         super().__init__(config)
         # transformers hands this on to sub-models only, and the decoder's blocks are ours.
-        config.decoder._attn_implementation = config._attn_implementation  # type: ignore[union-attr]
+        config.decoder._attn_implementation = config._attn_implementation
         names = [SHARED] if config.share_encoder else list(config.sources)
         self.encoders = nn.ModuleDict({name: build_encoder(config) for name in names})
         self.decoder = Decoder(config)
         if config.share_words:
             tables = (f"encoders.{name}.bert.embeddings.word_embeddings.weight" for name in names)
             self._tied_weights_keys = dict.fromkeys(tables, "decoder.wte.weight")
-        self.post_init()
+        self.post_init()  # type: ignore[no-untyped-call]
 
     @classmethod
     def create(
-        cls, sources: Sequence[str], fusion: Mapping[str, Any], ids: Mapping[str, int], options: Mapping[str, Any]
+        cls,
+        sources: Sequence[str],
+        fusion: Mapping[str, Any],
+        ids: Mapping[str, Any],
+        options: Mapping[str, Any],
     ) -> Self:
         """See ``DialogueModel.create``; ``options`` are fields of ``FusedConfig``."""
         check_options(options)
@@ -67,8 +71,8 @@ class FusedModel(DialogueModel):
     @property
     def window(self) -> dict[str, int]:
         """Encoder positions for every source, decoder positions for ``decoder``."""
-        per_source = dict.fromkeys(self.config.sources, self.config.encoder.max_position_embeddings)  # type: ignore[union-attr]
-        return {**per_source, "decoder": self.config.decoder.n_positions}  # type: ignore[union-attr]
+        per_source = dict.fromkeys(self.config.sources, self.config.encoder.max_position_embeddings)
+        return {**per_source, "decoder": self.config.decoder.n_positions}
 
     def get_input_embeddings(self) -> nn.Module:
         """The decoder's word table, which is also the head."""
@@ -76,8 +80,8 @@ class FusedModel(DialogueModel):
 
     def encode_source(self, name: str, batch: Mapping[str, Tensor]) -> Encoded:
         """Encode one source from its ids, mask and, where given, position ids (B, S)."""
-        encoder: SourceEncoder = self.encoders[SHARED if self.config.share_encoder else name]
-        return encoder(batch["input_ids"], batch["attention_mask"], batch.get("position_ids"))  # type: ignore[no-any-return]
+        encoder = cast(SourceEncoder, self.encoders[SHARED if self.config.share_encoder else name])
+        return cast(Encoded, encoder(batch["input_ids"], batch["attention_mask"], batch.get("position_ids")))
 
     def forward(
         self,
@@ -114,8 +118,8 @@ class FusedModel(DialogueModel):
 
     def _init_weights(self, module: nn.Module) -> None:
         """GPT-2's scheme: N(0, 0.02), output projections scaled down with depth."""
-        super()._init_weights(module)
-        decoder: GPT2Config = self.config.decoder  # type: ignore[assignment]
+        super()._init_weights(module)  # type: ignore[no-untyped-call]
+        decoder: GPT2Config = self.config.decoder
         if isinstance(module, Conv1D):
             init.normal_(module.weight, std=decoder.initializer_range)
             init.zeros_(module.bias)
@@ -130,7 +134,7 @@ class Decoder(nn.Module):
 
     def __init__(self, config: FusedConfig) -> None:
         super().__init__()
-        self.config: GPT2Config = config.decoder  # type: ignore[assignment]
+        self.config: GPT2Config = config.decoder
         self.wte = nn.Embedding(config.vocab_size, self.config.n_embd)
         self.wpe = nn.Embedding(self.config.n_positions, self.config.n_embd)
         self.drop = nn.Dropout(self.config.embd_pdrop)
@@ -155,21 +159,21 @@ class Decoder(nn.Module):
         mask = create_causal_mask(self.config, hidden, attention_mask, cache)
         for block in self.h:
             hidden = block(hidden, sources, mask, cache)
-        return self.ln_f(hidden)  # type: ignore[no-any-return]
+        return cast(Tensor, self.ln_f(hidden))
 
 
 def build_encoder(config: FusedConfig) -> SourceEncoder:
     """One source encoder."""
-    return SourceEncoder(pooler=config.pooler, **config.encoder.to_dict())  # type: ignore[union-attr]
+    return SourceEncoder(pooler=config.pooler, **config.encoder.to_dict())
 
 
 def build_block(config: FusedConfig, layer: int) -> AfterBlock:
     """One decoder block: GPT-2's parts, one question per source, the fusion."""
-    decoder: GPT2Config = config.decoder  # type: ignore[assignment]
+    decoder: GPT2Config = config.decoder
     width, sources = decoder.n_embd, len(config.sources)
-    fusion = Fusion.build(**{"dim": width, "sources": sources, **config.fusion}) if sources else None  # type: ignore[dict-item]
+    fusion = Fusion.build(**{"dim": width, "sources": sources, **(config.fusion or {})}) if sources else None
     distinct = [build_ask(decoder) for _ in range(1 if config.share_attention else sources)]
-    states = config.encoder.hidden_size  # type: ignore[union-attr]
+    states = config.encoder.hidden_size
     return AfterBlock(
         ln_1=nn.LayerNorm(width, eps=decoder.layer_norm_epsilon),
         attn=GPT2Attention(decoder, layer_idx=layer),
@@ -185,4 +189,3 @@ def build_ask(decoder: GPT2Config) -> AskSource:
     """Layer norm and cross-attention for one source."""
     attention = SourceAttention(decoder.n_embd, decoder.n_head, decoder.attn_pdrop, decoder.resid_pdrop)
     return AskSource(nn.LayerNorm(decoder.n_embd, eps=decoder.layer_norm_epsilon), attention)
-

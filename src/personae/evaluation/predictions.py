@@ -1,0 +1,168 @@
+"""``predictions.jsonl``: one reply per line, and the journal that an interrupted evaluation goes on from."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from personae.data.files import read_text
+from personae.errors import UserError
+from personae.metrics import Reply
+from personae.text.dialogue import Dialogue
+
+PREDICTIONS = "predictions.jsonl"
+JOURNAL = "predictions.part.jsonl"
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a model made of one dialogue: its reply, and the nats of the gold one over ``tokens`` tokens."""
+
+    prediction: str
+    nats: float
+    tokens: int
+
+
+def make_reply(dialogue: Dialogue, said: Said) -> Reply:
+    """One reply, ready for ``Metric.measure``."""
+    return Reply(
+        prediction=said.prediction,
+        references=dialogue.golds,
+        conversation=dialogue.conversation,
+        sources=dialogue.sources,
+        nats=said.nats,
+        tokens=said.tokens,
+        answer=dialogue.answer,
+        tags=dialogue.tags,
+    )
+
+
+def write_predictions(folder: Path, dialogues: Sequence[Dialogue], said: Sequence[Said]) -> Path:
+    """Write ``predictions.jsonl`` through a temporary file: a reader sees all lines or none."""
+    path, fresh = folder / PREDICTIONS, folder / f"{PREDICTIONS}.new"
+    with fresh.open("w", encoding="utf-8", newline="\n") as file:
+        for index, (dialogue, each) in enumerate(zip(dialogues, said, strict=True)):
+            file.write(json.dumps(_record(index, dialogue, each), ensure_ascii=False) + "\n")
+    return fresh.replace(path)
+
+
+def read_predictions(path: Path) -> list[Reply]:
+    """Read ``predictions.jsonl``. A malformed line is a ``UserError`` with its number."""
+    return [_parse(line, f"{path}:{at}") for at, line in enumerate(read_text(path), 1) if line.strip()]
+
+
+class Journal:
+    """Finished replies in the order of the work, each batch on disk before the next begins.
+
+    ``key`` says what is being evaluated and how; a journal with another key is begun anew.
+    """
+
+    def __init__(self, folder: Path, key: str) -> None:
+        self.path, self.key = folder / JOURNAL, key
+        self.said = dict(self._kept())
+        folder.mkdir(parents=True, exist_ok=True)
+        fresh = self.path.with_name(f"{JOURNAL}.new")
+        fresh.write_text("".join([self._head(), *self._lines(self.said)]), encoding="utf-8")
+        fresh.replace(self.path)
+
+    def add(self, said: Mapping[int, Said]) -> None:
+        """Note the replies of one batch, by the position of their dialogue."""
+        with self.path.open("a", encoding="utf-8") as file:
+            file.writelines(self._lines(said))
+            file.flush()
+            os.fsync(file.fileno())
+        self.said.update(said)
+
+    def close(self) -> None:
+        """Remove the journal: its replies stand in ``predictions.jsonl``."""
+        self.path.unlink(missing_ok=True)
+
+    def _head(self) -> str:
+        return json.dumps({"key": self.key}) + "\n"
+
+    def _lines(self, said: Mapping[int, Said]) -> Iterator[str]:
+        for index, each in said.items():
+            yield json.dumps([index, each.prediction, each.nats, each.tokens], ensure_ascii=False) + "\n"
+
+    def _kept(self) -> Iterator[tuple[int, Said]]:
+        """What an interrupted evaluation of the same left; a half-written last line is passed over."""
+        if not self.path.is_file():
+            return
+        head, *lines = self.path.read_bytes().decode("utf-8", "replace").split("\n")
+        if f"{head}\n" != self._head():
+            return
+        with suppress(ValueError):
+            for line in lines[:-1]:
+                index, prediction, nats, tokens = json.loads(line)
+                yield index, Said(prediction, nats, tokens)
+
+
+def _record(index: int, dialogue: Dialogue, said: Said) -> dict[str, Any]:
+    """One line; the candidates stay out of it."""
+    return {
+        "id": index,
+        "conversation": dialogue.conversation,
+        "sources": dict(dialogue.sources),
+        "roles": dict(dialogue.roles),
+        "references": dialogue.golds,
+        "prediction": said.prediction,
+        "nats": said.nats,
+        "tokens": said.tokens,
+        "answer": dialogue.answer,
+        "tags": dict(dialogue.tags),
+    }
+
+
+def _parse(line: str, where: str) -> Reply:
+    try:
+        values = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{where}: expected one JSON object on the line ({error})") from error
+    if not isinstance(values, dict):
+        raise UserError(f"{where}: expected one JSON object on the line")
+    wrong = next((name for name, right in _RIGHT.items() if not right(values.get(name))), None)
+    if wrong:
+        raise UserError(f"{where}: expected {_EXPECTED[wrong]} in '{wrong}', as `personae evaluate` writes it")
+    return Reply(
+        prediction=values["prediction"],
+        references=tuple(values["references"]),
+        conversation=values.get("conversation") or "",
+        sources={name: tuple(texts) for name, texts in (values.get("sources") or {}).items()},
+        nats=values.get("nats"),
+        tokens=values.get("tokens"),
+        answer=tuple(values.get("answer") or ()),
+        tags=values.get("tags") or {},
+    )
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def _maybe(kind: Any) -> Any:
+    return lambda value: value is None or (isinstance(value, kind) and not isinstance(value, bool))
+
+
+_RIGHT: Mapping[str, Any] = {
+    "prediction": lambda value: isinstance(value, str),
+    "references": lambda value: _is_texts(value) and value,
+    "conversation": _maybe(str),
+    "sources": lambda value: value is None or (isinstance(value, dict) and all(map(_is_texts, value.values()))),
+    "nats": _maybe(int | float),
+    "tokens": _maybe(int),
+    "answer": lambda value: value is None or _is_texts(value),
+    "tags": lambda value: value is None or (isinstance(value, dict) and _is_texts(list(value.values()))),
+}
+_EXPECTED: Mapping[str, str] = {
+    "prediction": "a text",
+    "references": "a list of one or more texts",
+    "conversation": "a text",
+    "sources": "an object of lists of texts",
+    "nats": "a number",
+    "tokens": "a whole number",
+    "answer": "a list of texts",
+    "tags": "an object of texts",
+}

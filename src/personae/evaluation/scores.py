@@ -1,0 +1,71 @@
+"""Every metric that applies, for a model and for the floors beside it, with what it was measured on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from personae.metrics import Metric, Reply, Score
+from personae.metrics.floors import CopyPersona, Floor
+from personae.metrics.perplexity import Likelihood
+from personae.metrics.persona_accuracy import SourceAccuracy
+from personae.text.dialogue import Dialogue
+
+Fields = Mapping[str, object]
+Scores = Mapping[str, Score]
+
+
+class Candidate:
+    """Something that replied: a model or a floor. ``spoken`` says in its signatures how it came by its words."""
+
+    def __init__(self, replies: Sequence[Reply], spoken: Fields, text: str | None = None) -> None:
+        self.replies, self.spoken, self.text = replies, spoken, text
+
+    def score(self, stamp: Fields, at: Sequence[int] | None = None) -> dict[str, Score]:
+        """Every metric that applies, on all replies or those at the positions ``at``.
+
+        ``stamp`` goes into each signature, ``spoken`` into those of metrics on the words said.
+        """
+        replies = self.replies if at is None else [self.replies[each] for each in at]
+        kinds = [kind for kind in map(Metric.get, Metric.names()) if applies(kind, replies)]
+        return {kind.name: stamped(kind().measure(replies), self._fields(kind, stamp)) for kind in kinds}
+
+    def _fields(self, kind: type[Metric], stamp: Fields) -> Fields:
+        return stamp if issubclass(kind, Likelihood) else {**stamp, **self.spoken}
+
+
+def applies(metric: type[Metric], replies: Sequence[Reply]) -> bool:
+    """Whether ``replies`` have what ``metric`` rests on: likelihoods, or questions of a kind."""
+    if issubclass(metric, Likelihood):
+        return all(reply.nats is not None for reply in replies)
+    if issubclass(metric, SourceAccuracy):
+        return any(reply.tags.get("kind") == metric.kind for reply in replies)
+    return True
+
+
+def stamped(score: Score, fields: Fields) -> Score:
+    """``score`` with ``fields`` in its signature, before the version."""
+    head, _, version = score.signature.rpartition("|v:")
+    inserted = "".join(f"|{key}:{value}" for key, value in fields.items())
+    return replace(score, signature=f"{head}{inserted}|v:{version}")
+
+
+def make_floors(dialogues: Sequence[Dialogue], training: Sequence[Dialogue] | None) -> dict[str, Candidate]:
+    """Every floor's replies to ``dialogues``; ``constant`` is left out without ``training`` to be found on."""
+    names = [name for name in Floor.names() if name != "constant" or training is not None]
+    return {name: make_floor(name, dialogues, training) for name in names}
+
+
+def make_floor(name: str, dialogues: Sequence[Dialogue], training: Sequence[Dialogue] | None) -> Candidate:
+    """The replies of the floor called ``name``."""
+    floor = Floor.build(name, training=training) if name == "constant" else Floor.build(name)
+    seed = {"seed": floor.seed} if isinstance(floor, CopyPersona) else {}
+    text = floor.reply(dialogues[0], 0) if name.startswith("constant") else None
+    return Candidate(floor.replies(dialogues), {"floor": name, **seed}, text)
+
+
+def as_plain(scores: Scores) -> dict[str, dict[str, Any]]:
+    """Scores as dicts, for JSON."""
+    return {
+        name: {"value": each.value, "interval": each.interval, "signature": each.signature}
+        for name, each in scores.items()
+    }
