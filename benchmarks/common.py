@@ -3,6 +3,7 @@
 Shapes: B batch, T prompt and reply, S source.
 """
 
+import argparse
 import json
 import os
 import platform
@@ -87,10 +88,10 @@ def fused(size: Size, fusion: str, dtype: torch.dtype = torch.float32) -> FusedM
 
 
 def plain(size: Size, dtype: torch.dtype = torch.float32) -> GPT2LMHeadModel:
-    """HF's GPT-2 with as many parameters, from random weights."""
+    """HF's GPT-2 with as many parameters, from random weights, and with the fused gelu that PAA's decoder has."""
     torch.manual_seed(SEED)
     with default_dtype(dtype):
-        return GPT2LMHeadModel(GPT2Config(**size.plain, **marks(size)))
+        return GPT2LMHeadModel(GPT2Config(activation_function="gelu_pytorch_tanh", **size.plain, **marks(size)))
 
 
 def count(model: nn.Module) -> int:
@@ -235,6 +236,18 @@ def circumstances() -> dict[str, Any]:
         "wait_policy": os.environ.get("OMP_WAIT_POLICY"),
         "load_at_start": [round(load, 2) for load in os.getloadavg()],
     }
+
+
+def parser(about: str | None, batches: Sequence[int], repeats: int) -> argparse.ArgumentParser:
+    """The options that both benchmarks take."""
+    options = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--tiny", action="store_true", help="a model of some thousand parameters, to try the script")
+    options.add_argument("--batches", type=int, nargs="+", default=list(batches))
+    options.add_argument("--dtypes", choices=list(DTYPES), nargs="+", default=list(DTYPES))
+    options.add_argument("--repeats", type=int, default=repeats, help="timed repetitions of every variant")
+    options.add_argument("--no-memory", dest="memory", action="store_false", help="leave out peak memory")
+    options.add_argument("--out", type=Path, help="keep the JSON line in this file too")
+    return options
 
 
 def say(text: str) -> None:

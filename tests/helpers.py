@@ -66,7 +66,8 @@ def shake(module: M, seed: int = 0) -> M:
     """Replace the start near zero, under which most mistakes would not show."""
     generator = torch.Generator().manual_seed(seed)
     for parameter in module.parameters():
-        parameter.add_(0.3 * torch.randn(parameter.shape, generator=generator))
+        scale = 0.5 if parameter.dim() > 1 else 0.1
+        parameter.add_(scale * torch.randn(parameter.shape, generator=generator))
     return module
 
 

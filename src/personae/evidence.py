@@ -3,7 +3,7 @@
 Shapes: B batch, T tokens of a pass, D width, L layers, N sources.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +64,11 @@ class Recorder:
     def token(self, number: int) -> Evidence:
         """Evidence of token ``number`` of the reply that ``generate`` is making (batch 1)."""
         return self.at(self.passes[number][0, -1])
+
+    def following(self, start: int) -> Callable[[int], Evidence]:
+        """Evidence by number of the tokens from position ``start`` on of the last pass (batch 1)."""
+        shares = self.passes[-1][0]
+        return lambda number: self.at(shares[start - 1 + number])
 
     def at(self, shares: Tensor) -> Evidence:
         """Evidence from the shares (N) of one position."""

@@ -19,14 +19,16 @@ class DataRecipe:
     """Where dialogues come from.
 
     ``reader``: a reader's name (None: guessed from the file). ``train``, ``valid``: paths; or ``generate``:
-    ``{corpus: interview, seed: 0, sizes: {...}}`` writes them into the run. ``conversations``: only the first
-    so many of the shuffled training conversations (None: all).
+    ``{corpus: interview, seed: 0, sizes: {...}}`` writes them into the run. ``holdout``: without ``valid``, this
+    share of the training conversations, drawn by seed, is kept for validation. ``conversations``: train on so
+    many conversations only, drawn by seed (None: all).
     """
 
     reader: str | None = None
     train: list[str] = field(default_factory=list)
     valid: list[str] = field(default_factory=list)
     generate: dict[str, Any] | None = None
+    holdout: float = 0.0
     on_error: str = "raise"
     conversations: int | None = None
 
@@ -51,14 +53,14 @@ class ModelRecipe:
     """The network.
 
     ``sources``: what is encoded; ``prompt``: what the decoder reads before the reply; ``fusion``: name and
-    options of the method; ``weights``: a GPT-2 checkpoint to start from; ``options``: further fields of the
-    model's configuration.
+    options of the method (a fused model with sources needs one); ``weights``: a GPT-2 checkpoint to start
+    from; ``options``: further fields of the model's configuration.
     """
 
     name: str = "fused"
     sources: list[str] = field(default_factory=lambda: ["persona", "context"])
     prompt: list[str] = field(default_factory=lambda: ["persona"])
-    fusion: dict[str, Any] = field(default_factory=lambda: {"name": "paa"})
+    fusion: dict[str, Any] = field(default_factory=dict)
     weights: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -145,16 +147,29 @@ def read_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
 
 def make_recipe(values: Mapping[str, Any], where: str = "the recipe") -> Recipe:
     """Check keys and types of nested dictionaries and build the dataclasses."""
+    values = {key: {} if value is None else value for key, value in values.items()}
     _check_keys(values, Recipe, "")
     try:
-        merged = OmegaConf.merge(OmegaConf.structured(Recipe), OmegaConf.create(dict(values)))
+        merged = OmegaConf.merge(OmegaConf.structured(Recipe), OmegaConf.create(values))
         recipe = OmegaConf.to_object(merged)
-    except OmegaConfBaseException as error:
+    except (OmegaConfBaseException, TypeError) as error:  # TypeError: a list where a section should be, or so
         first = str(error).splitlines()[0]
-        raise UserError(f"{where}: {getattr(error, 'full_key', '') or 'value'}: {first}") from error
+        key = getattr(error, "full_key", "") or _misfit(values)
+        raise UserError(f"{where}: {key}: {first}") from error
     assert isinstance(recipe, Recipe)
     _check_values(recipe)
     return recipe
+
+
+def _misfit(values: Mapping[str, Any]) -> str:
+    """The first key that alone does not fit, for an error that names none."""
+    for section, given in values.items():
+        for key, value in given.items():
+            try:
+                OmegaConf.merge(OmegaConf.structured(Recipe), {section: {key: value}})
+            except (OmegaConfBaseException, TypeError):
+                return f"{section}.{key}"
+    return "value"
 
 
 def _set(values: dict[str, Any], override: str) -> None:
@@ -172,7 +187,10 @@ def _set(values: dict[str, Any], override: str) -> None:
 
 def _scalar(text: str) -> Any:
     """YAML 1.1 reads 1e-4 as a string; a number is what the user means."""
-    value = yaml.safe_load(text)
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise UserError(f"override '{text}' is not readable YAML: {' '.join(str(error).split())}") from error
     if isinstance(value, str):
         try:
             return float(value)
@@ -188,7 +206,8 @@ def _check_keys(values: Mapping[str, Any], kind: Any, prefix: str) -> None:
                 f"{section}.{name}" for section in _names(Recipe) for name in _names(get_type_hints(Recipe)[section])
             ]
             here = [f"{prefix}{name}" for name in _names(kind)]
-            hint = nearest(f"{prefix}{key}", here) or nearest(f"{prefix}{key}", every)
+            same = [name for name in every if name.endswith(f".{key}")]
+            hint = nearest(f"{prefix}{key}", here) or nearest(same[0] if same else f"{prefix}{key}", every)
             raise UserError(f"unknown recipe key '{prefix}{key}'.{hint} Known here: {', '.join(_names(kind))}")
         inner = get_type_hints(kind)[key]
         if is_dataclass(inner):
@@ -201,6 +220,10 @@ def _check_values(recipe: Recipe) -> None:
     train = recipe.train
     _one_of("train.precision", train.precision, ("auto", "bf16", "fp32"))
     _one_of("text.long_replies", recipe.text.long_replies, ("raise", "skip"))
+    if not 0 <= recipe.data.holdout < 1:
+        raise UserError(f"data.holdout={recipe.data.holdout} should be a share from 0 to below 1")
+    if recipe.data.holdout and (recipe.data.valid or recipe.data.generate):
+        raise UserError("data.holdout takes validation from data.train: leave out data.valid and data.generate")
     _one_of("data.on_error", recipe.data.on_error, ("raise", "skip"))
     for name in (
         "batch",
@@ -212,10 +235,30 @@ def _check_values(recipe: Recipe) -> None:
         "keep",
         "log_every",
     ):
-        if getattr(train, name) <= 0:
-            raise UserError(f"train.{name}={getattr(train, name)} should be above 0")
+        _above_zero(f"train.{name}", getattr(train, name))
+    for key, number in (
+        ("train.steps", train.steps),
+        ("train.minutes", train.minutes),
+        ("data.conversations", recipe.data.conversations),
+    ):
+        if number is not None:
+            _above_zero(key, number)
+    for name in ("clip", "weight_decay"):
+        if not getattr(train, name) >= 0:
+            raise UserError(f"train.{name}={getattr(train, name)} should be 0 or more")
+    if not 0 <= train.warmup <= 1:
+        raise UserError(f"train.warmup={train.warmup} is a share of the steps: give 0 to 1")
+    for name in ("sources", "prompt"):
+        listed = getattr(recipe.model, name)
+        if len(set(listed)) < len(listed):
+            raise UserError(f"model.{name}={listed} names a source twice")
     if train.batch % train.accumulation:
         raise UserError(f"train.batch={train.batch} does not divide into train.accumulation={train.accumulation} parts")
+
+
+def _above_zero(key: str, number: float) -> None:
+    if not number > 0:
+        raise UserError(f"{key}={number} should be above 0")
 
 
 def _one_of(key: str, value: str, choices: Sequence[str]) -> None:

@@ -1,6 +1,7 @@
 """Classes chosen by name: a new method is one new file and is found by its registered name."""
 
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Callable
 from types import ModuleType
@@ -51,8 +52,17 @@ class Registrable:
 
     @classmethod
     def build(cls, name: str, **options: Any) -> Self:
-        """Make an instance of the class called ``name``."""
-        return cls.get(name)(**options)
+        """Make an instance of the class called ``name``; an option that it lacks is a ``UserError``."""
+        chosen = cls.get(name)
+        known = inspect.signature(chosen).parameters.values()
+        if not any(each.kind is each.VAR_KEYWORD for each in known):
+            own = [each.name for each in known]
+            for option in (option for option in options if option not in own):
+                raise UserError(
+                    f"{cls.__name__.lower()} '{name}' has no option '{option}'.{nearest(option, own)} "
+                    f"It has: {', '.join(own) or 'none'}"
+                )
+        return chosen(**options)
 
     @classmethod
     def names(cls) -> list[str]:

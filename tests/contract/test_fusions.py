@@ -170,7 +170,7 @@ def outside() -> list[Path]:
 def names_in(tree: ast.AST) -> Iterator[str]:
     """Quoted fusion names, but for the reduction of a loss, and imports of one fusion's module."""
     reductions = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg == "reduction"}
-    for node in ast.walk(tree):
+    for node in sorted(ast.walk(tree), key=lambda node: getattr(node, "lineno", 0)):
         if isinstance(node, ast.Constant) and id(node) not in reductions and node.value in Fusion.names():
             yield f"line {node.lineno}: '{node.value}'"
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("personae.fusion."):

@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from personae.cli import data, listing
+from personae.cli import chat, data, evaluate, listing, reply, train
 from personae.cli.frame import Frame, print_version
 
-COMMANDS = (listing, data)
+COMMANDS = (listing, data, train, evaluate, chat, reply)
 
 app = typer.Typer(
     cls=Frame,

@@ -3,7 +3,7 @@
 import hashlib
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
@@ -21,13 +21,20 @@ class Loaded:
     sha256: str
     skipped: list[str] = field(default_factory=list)
 
-    def first(self, conversations: int | None, seed: int = 0) -> list[Dialogue]:
-        """The dialogues of ``conversations`` conversations drawn by ``seed`` (None: all), in file order."""
-        names = list(dict.fromkeys(dialogue.conversation for dialogue in self.dialogues))
-        if conversations is None or conversations >= len(names):
-            return self.dialogues
-        kept = set(random.Random(seed).sample(names, conversations))
-        return [dialogue for dialogue in self.dialogues if dialogue.conversation in kept]
+    @property
+    def conversations(self) -> list[str]:
+        """Names of the conversations, in file order."""
+        return list(dict.fromkeys(dialogue.conversation for dialogue in self.dialogues))
+
+    def draw(self, conversations: int, seed: int = 0) -> "tuple[Loaded, Loaded]":
+        """Draw ``conversations`` conversations by ``seed``: those, and the rest, each in file order."""
+        names = self.conversations
+        if not 0 < conversations < len(names):
+            raise UserError(f"cannot draw {conversations} of {len(names)} conversations and leave some")
+        drawn = set(random.Random(seed).sample(names, conversations))
+        ours = [dialogue for dialogue in self.dialogues if dialogue.conversation in drawn]
+        rest = [dialogue for dialogue in self.dialogues if dialogue.conversation not in drawn]
+        return replace(self, dialogues=ours), replace(self, dialogues=rest)
 
 
 def load(paths: Sequence[str | Path], reader: str | None = None, on_error: str = "raise") -> Loaded:

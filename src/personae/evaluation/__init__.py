@@ -12,6 +12,7 @@ from personae.evaluation.settings import Settings, facts
 from personae.evaluation.speaker import Speaker, plan_batches
 from personae.runs import Run, write_json
 from personae.text.dialogue import Dialogue
+from personae.text.pack import Packed
 
 SCORES = "scores.json"
 
@@ -28,23 +29,26 @@ def evaluate(
     decoding: Decoding | None = None,
     batch: int = 64,
     seed: int = 0,
+    precision: str = "fp32",
     training: Sequence[Dialogue] | None = None,
     tell: Tell | None = None,
 ) -> Evaluation:
     """Score the model of ``run`` on ``paths`` and write ``predictions.jsonl`` and ``scores.json`` to ``out``.
 
     ``limit`` takes the first so many examples; ``decoding`` is the recipe's unless given; ``seed`` decides what
-    sampling draws; ``training`` are the dialogues that the model was trained on (None: read from where the
-    recipe says). ``tell(stage, done, of)`` hears of progress. An evaluation that was interrupted goes on
-    where it stopped. Raises ``UserError`` where run or data cannot be read or a gold reply does not fit.
+    sampling draws; ``precision`` "bf16" makes replies faster; ``training`` are the dialogues that the model was
+    trained on (None: read from where the recipe says). ``tell(stage, done, of)`` hears of progress. An
+    evaluation that was interrupted goes on where it stopped. Raises ``UserError`` where run or data cannot be
+    read or a gold reply does not fit.
     """
     start = time.monotonic()
     recipe = run.recipe()
-    settings = Settings(decoding or recipe.decoding, limit, batch, seed)
+    settings = Settings(decoding or recipe.decoding, limit, batch, seed, precision)
     data = settings.read(paths, reader, recipe.data.on_error)
-    speaker = Speaker(run, settings.decoding)
+    speaker = Speaker(run, settings.decoding, bf16=precision == "bf16")
+    packed = speaker.pack(data.dialogues)
     journal = Journal(out, settings.key(run, data))
-    said = speak(speaker, data.dialogues, journal, settings, tell)
+    said = speak(speaker, packed, journal, settings, tell)
     known, notes = (training, []) if training is not None else known_dialogues(run)
     replies = [make_reply(*pair) for pair in zip(data.dialogues, said, strict=True)]
     judged = judge(data.dialogues, Candidate(replies, settings.spoken()), known, settings.stamp(data), tell)
@@ -57,10 +61,9 @@ def evaluate(
 
 
 def speak(
-    speaker: Speaker, dialogues: Sequence[Dialogue], journal: Journal, settings: Settings, tell: Tell | None
+    speaker: Speaker, packed: Sequence[Packed], journal: Journal, settings: Settings, tell: Tell | None
 ) -> list[Said]:
-    """What the model says to ``dialogues``, in their order; batches that the journal has whole are not redone."""
-    packed = speaker.pack(dialogues)
+    """What the model says to ``packed``, in their order; batches that the journal has whole are not redone."""
     for batch in plan_batches(packed, settings.batch):
         if tell:
             tell("answering", len(journal.said), len(packed))

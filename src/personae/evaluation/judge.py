@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from personae.errors import UserError
-from personae.evaluation.familiar import training_data, unseen
+from personae.evaluation.familiar import training_data, unseen_personas
 from personae.evaluation.scores import Candidate, Fields, Scores, as_plain, make_floors
 from personae.runs import Run
 from personae.text.dialogue import Dialogue
@@ -90,10 +90,11 @@ def judge(
         scores[name] = candidate.score(stamp)
     if tell:
         tell("scoring", len(candidates), len(candidates))
+    unseen = judge_unseen(dialogues, candidates, training, stamp, dict(scores))
     return Evaluation(
         model=scores.pop(MODEL, {}),
         floors=scores,
-        unseen=judge_unseen(dialogues, candidates, training, stamp),
+        unseen=unseen,
         floor_texts={name: floor.text for name, floor in floors.items() if floor.text is not None},
     )
 
@@ -103,13 +104,16 @@ def judge_unseen(
     candidates: Mapping[str, Candidate],
     training: Sequence[Dialogue] | None,
     stamp: Fields,
+    whole: Mapping[str, Scores],
 ) -> Unseen | None:
-    """Score ``candidates`` on the examples whose persona is none of ``training``."""
+    """Score ``candidates`` on the examples whose persona is none of ``training``: ``whole`` where all are."""
     if training is None or not any(each.sources.get("persona") for each in dialogues):
         return None
-    at = unseen(dialogues, training)
-    marked = {**stamp, "only": "unseen-personas"}
-    scores = {name: candidate.score(marked, at) for name, candidate in candidates.items()} if at else {}
+    at = unseen_personas(dialogues, training)
+    scores = whole
+    if len(at) < len(dialogues):
+        marked = {**stamp, "only": "unseen-personas"}
+        scores = {name: candidate.score(marked, at) for name, candidate in candidates.items()} if at else {}
     return Unseen(len(at), len(at) / len(dialogues), len(training), scores)
 
 

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,9 +123,9 @@ def _parse(line: str, where: str) -> Reply:
         raise UserError(f"{where}: expected one JSON object on the line ({error})") from error
     if not isinstance(values, dict):
         raise UserError(f"{where}: expected one JSON object on the line")
-    wrong = next((name for name, right in _RIGHT.items() if not right(values.get(name))), None)
-    if wrong:
-        raise UserError(f"{where}: expected {_EXPECTED[wrong]} in '{wrong}', as `personae evaluate` writes it")
+    for name, (expected, right) in _FIELDS.items():
+        if not right(values.get(name)):
+            raise UserError(f"{where}: expected {expected} in '{name}', as `personae evaluate` writes it")
     return Reply(
         prediction=values["prediction"],
         references=tuple(values["references"]),
@@ -142,27 +142,21 @@ def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
-def _maybe(kind: Any) -> Any:
-    return lambda value: value is None or (isinstance(value, kind) and not isinstance(value, bool))
+def _maybe(right: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: value is None or right(value)
 
 
-_RIGHT: Mapping[str, Any] = {
-    "prediction": lambda value: isinstance(value, str),
-    "references": lambda value: _is_texts(value) and value,
-    "conversation": _maybe(str),
-    "sources": lambda value: value is None or (isinstance(value, dict) and all(map(_is_texts, value.values()))),
-    "nats": _maybe(int | float),
-    "tokens": _maybe(int),
-    "answer": lambda value: value is None or _is_texts(value),
-    "tags": lambda value: value is None or (isinstance(value, dict) and _is_texts(list(value.values()))),
-}
-_EXPECTED: Mapping[str, str] = {
-    "prediction": "a text",
-    "references": "a list of one or more texts",
-    "conversation": "a text",
-    "sources": "an object of lists of texts",
-    "nats": "a number",
-    "tokens": "a whole number",
-    "answer": "a list of texts",
-    "tags": "an object of texts",
+# What `_record` writes under each key, in words and as a check.
+_FIELDS: Mapping[str, tuple[str, Any]] = {
+    "prediction": ("a text", lambda value: isinstance(value, str)),
+    "references": ("a list of one or more texts", lambda value: _is_texts(value) and value),
+    "conversation": ("a text", _maybe(lambda value: isinstance(value, str))),
+    "sources": (
+        "an object of lists of texts",
+        _maybe(lambda value: isinstance(value, dict) and all(map(_is_texts, value.values()))),
+    ),
+    "nats": ("a number", _maybe(lambda value: type(value) in (int, float))),
+    "tokens": ("a whole number", _maybe(lambda value: type(value) is int)),
+    "answer": ("a list of texts", _maybe(_is_texts)),
+    "tags": ("an object of texts", _maybe(lambda value: isinstance(value, dict) and _is_texts([*value.values()]))),
 }

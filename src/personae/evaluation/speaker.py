@@ -4,6 +4,7 @@ Shapes: B batch, T prompt and reply.
 """
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -20,16 +21,20 @@ from personae.text.tokenizer import decode_reply
 
 
 class Speaker:
-    """Loads the model of ``run`` and lets it speak with the settings ``decoding``, in float32."""
+    """Loads the model of ``run`` and lets it speak with the settings ``decoding``.
 
-    def __init__(self, run: Run, decoding: Decoding) -> None:
+    ``bf16`` is for its own replies only: gold replies are always scored in float32.
+    """
+
+    def __init__(self, run: Run, decoding: Decoding, bf16: bool = False) -> None:
         if decoding.copies != 1:
             raise UserError(f"decoding.copies={decoding.copies}: an evaluation scores one reply a turn; leave it at 1")
-        self.decoding = decoding
+        self.decoding, self.bf16 = decoding, bf16
         self.tokenizer = run.tokenizer()
         self.packer = run.packer(self.tokenizer)
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        self.model: Any = run.model().float().to(self.device)
+        loaded: Any = run.model()
+        self.model: Any = loaded.to(self.device, torch.float32)
         pad = int(self.tokenizer.pad_token_id)
         self.collate = Collator(pad)
         self.config = decoding.config(int(self.tokenizer.bos_token_id), int(self.tokenizer.eos_token_id), pad)
@@ -65,15 +70,19 @@ class Speaker:
         memory = self.model.encode(batch.pop("sources"))
         nats = self.model(**batch, memory=memory).nll.double().sum(-1).tolist()
         tokens = (batch["labels"] != IGNORED).sum(-1).tolist()
-        texts = self._generate(packed, memory, seed)
+        with self._autocast():
+            texts = self._generate(packed, None if self.bf16 else memory, seed)
         return [Said(*each) for each in zip(texts, nats, tokens, strict=True)]
 
     def _generate(self, packed: Sequence[Packed], memory: Any, seed: int) -> list[str]:
         prompts = self._move(self.collate.prompts(packed))
-        ids, mask = prompts["input_ids"], prompts["attention_mask"]
+        ids = prompts.pop("input_ids")
         torch.manual_seed(seed)
-        rows: Tensor = self.model.generate(ids, memory=memory, attention_mask=mask, generation_config=self.config)
+        rows: Tensor = self.model.generate(ids, memory=memory, generation_config=self.config, **prompts)
         return [decode_reply(self.tokenizer, row) for row in rows[:, ids.shape[1] :].tolist()]
+
+    def _autocast(self) -> AbstractContextManager[Any]:
+        return torch.autocast(self.device.type, dtype=torch.bfloat16) if self.bf16 else nullcontext()
 
     def _move(self, batch: Any) -> Any:
         if isinstance(batch, Tensor):

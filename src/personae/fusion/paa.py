@@ -1,7 +1,6 @@
 """Persona-Adaptive Attention (Huang et al. 2023, Eq. 3 to 7). P persona (first view), U context (second)."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -21,26 +20,33 @@ class PersonaAdaptiveAttention(Fusion):
 
     arity = 2
 
-    def __init__(self, dim: int, sources: int, tau: Literal["context", "persona"] | float = "context") -> None:
+    def __init__(self, dim: int, sources: int, tau: str | float = "context") -> None:
         super().__init__(dim, sources)
-        if isinstance(tau, str) and tau not in ("context", "persona"):
-            raise UserError(f"tau is 'context', 'persona' or a number from 0 to 1, not '{tau}'")
-        if not isinstance(tau, str) and not 0 <= tau <= 1:
-            raise UserError(f"tau={tau} is outside 0 to 1")
+        fixed = isinstance(tau, int | float) and not isinstance(tau, bool) and 0 <= tau <= 1
+        if tau not in ("context", "persona") and not fixed:
+            raise UserError(f"fusion option tau is 'context', 'persona' or a number from 0 to 1, not '{tau}'")
         self.tau = tau
         self.gate = nn.Linear(2 * dim, dim)
 
     def forward(self, hidden: Tensor, views: Sequence[View]) -> tuple[Tensor, ...]:
         """Return the persona's and the context's contribution, each (B, T, D)."""
         persona, context = views
-        weight = torch.sigmoid(self.gate(torch.cat([hidden, persona.output], dim=-1)))
-        tau = self.threshold(persona, context).to(weight.dtype)
-        return weight * (weight > tau) * persona.output, (1 - weight) * (weight < 1 - tau) * context.output
+        tau = self.threshold(persona, context).to(hidden.dtype)
+        weight = self.weigh(torch.cat([hidden, persona.output], dim=-1), tau)
+        persona_mask, context_mask = self.masks(weight, tau)
+        return weight * persona_mask * persona.output, (1 - weight) * context_mask * context.output
+
+    def weigh(self, pair: Tensor, tau: Tensor) -> Tensor:
+        """w (B, T, D) from [h; o_P] (B, T, 2 D) (Eq. 3)."""
+        return torch.sigmoid(self.gate(pair))
+
+    def masks(self, weight: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
+        """m_P and m_U (B, T, D), open where the weight is above tau, below 1 - tau (Eq. 6)."""
+        return weight > tau, weight < 1 - tau
 
     def threshold(self, persona: View, context: View) -> Tensor:
         """tau as (B, 1, 1), or a scalar where it is fixed (Eq. 7)."""
         if not isinstance(self.tau, str):
             return persona.states.new_tensor(self.tau)
-        total = persona.length + context.length
         counted = context.length if self.tau == "context" else persona.length
-        return (counted / total)[:, None, None]
+        return (counted / (persona.length + context.length))[:, None, None]

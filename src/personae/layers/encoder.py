@@ -13,6 +13,11 @@ def positions(mask: Tensor) -> Tensor:
     return (mask.long().cumsum(-1) - 1).clamp_min(0)
 
 
+def positions_back(mask: Tensor) -> Tensor:
+    """(B, S) position ids that count back from the last real token, which is 0."""
+    return (mask.long().flip(-1).cumsum(-1).flip(-1) - 1).clamp_min(0)
+
+
 class SourceEncoder(nn.Module):
     """BERT-like encoder (Huang et al. 2023: 4 layers, 4 heads, width 768, from random weights).
 

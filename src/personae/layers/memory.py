@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from torch import Tensor, nn
 
+from personae.errors import UserError
+
 KeyValue = tuple[Tensor, Tensor]
 
 
@@ -44,4 +46,6 @@ class Memory:
     sources: Mapping[str, Encoded]
 
     def __getitem__(self, name: str) -> Encoded:
+        if name not in self.sources:
+            raise UserError(f"the batch lacks source '{name}': it has {', '.join(self.sources) or 'none'}")
         return self.sources[name]

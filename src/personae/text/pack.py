@@ -1,5 +1,6 @@
 """Packer: a Dialogue becomes token ids, each source within its own budget and nothing cut silently."""
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -77,6 +78,9 @@ class Packer:
         self.cuts = Cuts()
         vocabulary = tokenizer.get_vocab()
         self._mark = {token: vocabulary[token] for token in SPECIAL_TOKENS}
+        # A copy of our own that reads "[EOS]" or "Q:" in a text as plain words: a text cannot forge a mark.
+        self._words = copy.deepcopy(tokenizer.backend_tokenizer)
+        self._words.encode_special_tokens = True
         self._encoded: dict[str, list[int]] = {}
         self._check()
 
@@ -117,7 +121,7 @@ class Packer:
         """Return the ids of source ``name`` and, per token, the position of its text (-1: a mark)."""
         texts = dialogue.sources.get(name, ())
         if not any(text.strip() for text in texts):
-            has = ", ".join(key for key, value in dialogue.sources.items() if value) or "none"
+            has = ", ".join(key for key, value in dialogue.sources.items() if any(map(str.strip, value))) or "none"
             raise UserError(
                 f"{dialogue.conversation or 'the dialogue'} has no '{name}' (sources with text: {has}): "
                 f"give at least one sentence, or use a recipe without that source"
@@ -129,9 +133,8 @@ class Packer:
     def encode(self, text: str) -> list[int]:
         """Ids of ``text`` as words within a line: a word is the same token wherever it stands."""
         if text not in self._encoded:
-            self._encoded[text] = self.tokenizer.backend_tokenizer.encode(
-                f" {text.strip()}", add_special_tokens=False
-            ).ids
+            words = text.strip()
+            self._encoded[text] = self._words.encode(f" {words}", add_special_tokens=False).ids if words else []
         return self._encoded[text]
 
     def _part(self, name: str, text: str, role: str | None) -> Part:

@@ -29,7 +29,7 @@ def load_tokenizer(where: str | Path) -> PreTrainedTokenizerFast:
             loaded = GPT2Tokenizer(vocab=str(folder / "vocab.json"), merges=str(folder / "merges.txt"))
         else:
             loaded = AutoTokenizer.from_pretrained(str(where))
-    except (OSError, ValueError) as error:
+    except Exception as error:  # the libraries raise errors of every kind, bare Exception among them
         raise UserError(
             f"no tokenizer in '{where}': give a folder with tokenizer.json, or vocab.json and merges.txt, "
             f"or a hub name that can be reached"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
-from transformers import set_seed
+from transformers import PrinterCallback, set_seed
 
 from personae.errors import UserError
 from personae.models import DialogueModel
@@ -33,6 +33,7 @@ def train(recipe: Recipe, folder: Path, resume: bool = False, tell: Tell | None 
     corpus = prepare(recipe, run.folder)
     model, weights = make_model(recipe, corpus)
     trainer = DialogueTrainer(model, corpus, recipe.train, run, callbacks=[MarkComplete()])
+    trainer.remove_callback(PrinterCallback)
     if recipe.train.minutes is not None:
         trainer.add_callback(TimeBudget(recipe.train.minutes))
     if tell is not None:

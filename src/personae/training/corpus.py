@@ -45,7 +45,8 @@ class Corpus:
 def prepare(recipe: Recipe, folder: Path) -> Corpus:
     """Read, tokenise and pack what ``recipe`` names; a trained tokenizer is kept in ``folder``."""
     train, valid = read(recipe, folder)
-    chosen = train.first(recipe.data.conversations, recipe.train.seed)
+    few = recipe.data.conversations
+    chosen = (train if few is None else train.draw(few, recipe.train.seed)[0]).dialogues
     tokenizer = make_tokenizer(recipe, folder, chosen)
     packer = make_packer(recipe, tokenizer)
     packed, long = pack(packer, chosen, recipe.text.long_replies)
@@ -65,10 +66,15 @@ def read(recipe: Recipe, folder: Path) -> tuple[Loaded, Loaded]:
     if data.generate is not None:
         files = generate(data.generate, folder / "data")
         return load([files["train"]], "jsonl"), load([files["valid"]], "jsonl")
-    for key in ("train", "valid"):
-        if not getattr(data, key):
-            raise UserError(f"data.{key} names no file: give data.{key}=[PATH]")
-    return load(data.train, data.reader, data.on_error), load(data.valid, data.reader, data.on_error)
+    if not data.train:
+        raise UserError("data.train names no file: give data.train=[PATH]")
+    train = load(data.train, data.reader, data.on_error)
+    if data.valid:
+        return train, load(data.valid, data.reader, data.on_error)
+    if not data.holdout:
+        raise UserError("data.valid names no file: give data.valid=[PATH], or data.holdout=0.05")
+    held, rest = train.draw(max(1, round(data.holdout * len(train.conversations))), recipe.train.seed)
+    return rest, held
 
 
 def generate(options: dict[str, Any], folder: Path) -> dict[str, Path]:

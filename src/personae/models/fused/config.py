@@ -25,7 +25,8 @@ class FusedConfig(PreTrainedConfig):
     encoder: fields of ``BertConfig``;
     share_encoder: one encoder for all sources; share_attention: one cross-attention and layer norm per layer
     for all sources; pooler: keep the encoders' unused pooler, frozen; share_words: encoders read the
-    decoder's word table.
+    decoder's word table; count_back: sources whose positions count from their last token, so that the current
+    turn stands at the same place however long the history.
     """
 
     model_type = "personae-fused"
@@ -40,6 +41,7 @@ class FusedConfig(PreTrainedConfig):
     share_encoder: bool = False
     share_attention: bool = False
     share_words: bool = False
+    count_back: list[str] | tuple[str, ...] = ()
     vocab_size: int = 50265
     bos_token_id: int | None = 50262
     eos_token_id: int | list[int] | None = 50263
@@ -49,8 +51,8 @@ class FusedConfig(PreTrainedConfig):
     def __post_init__(self, **kwargs: Any) -> None:
         ids = {"vocab_size": self.vocab_size, "pad_token_id": self.pad_token_id}
         marks = {"bos_token_id": self.bos_token_id, "eos_token_id": self.eos_token_id}
-        self.sources = list(self.sources)
-        self.fusion = dict(self.fusion or {"name": "paa"})
+        self.sources, self.count_back = list(self.sources), list(self.count_back)
+        self.fusion = dict(self.fusion or {})
         # GPT-2's tanh gelu as one fused kernel instead of transformers' eight operations.
         gelu = {"activation_function": "gelu_pytorch_tanh"}
         self.decoder = GPT2Config(**{**gelu, **_sized(_fields(self.decoder)), **ids, **marks})
@@ -83,6 +85,8 @@ def check_options(options: Mapping[str, Any]) -> None:
 
 
 def _known(given: Mapping[str, Any], known: set[str], where: str) -> None:
+    if not isinstance(given, Mapping):
+        raise UserError(f"recipe key '{where}' is a section: write {where}.<name>=value")
     for key in given:
         if key not in known:
             raise UserError(f"unknown recipe key '{where}.{key}'.{nearest(key, known)}")

@@ -18,7 +18,7 @@ from personae.errors import UserError
 from personae.fusion import Fusion
 from personae.layers.attention import SourceAttention
 from personae.layers.blocks import AfterBlock, AskSource
-from personae.layers.encoder import SourceEncoder, positions
+from personae.layers.encoder import SourceEncoder, positions, positions_back
 from personae.layers.memory import Encoded, Memory
 from personae.models.base import DialogueModel, LoadReport, Output, SourceBatch
 from personae.models.fused.config import FusedConfig, check_options
@@ -61,7 +61,9 @@ class FusedModel(DialogueModel):
         check_options(options)
         try:
             return cls(FusedConfig(sources=list(sources), fusion=dict(fusion), **ids, **options))
-        except (TypeError, StrictDataclassError) as error:
+        except UserError:
+            raise
+        except (TypeError, ValueError, KeyError, StrictDataclassError) as error:
             raise UserError(f"model: {' '.join(str(error).split())}") from error
 
     def load_decoder(self, folder: str) -> LoadReport:
@@ -81,7 +83,10 @@ class FusedModel(DialogueModel):
     def encode_source(self, name: str, batch: Mapping[str, Tensor]) -> Encoded:
         """Encode one source from its ids, mask and, where given, position ids (B, S)."""
         encoder = cast(SourceEncoder, self.encoders[SHARED if self.config.share_encoder else name])
-        return cast(Encoded, encoder(batch["input_ids"], batch["attention_mask"], batch.get("position_ids")))
+        mask, places = batch["attention_mask"], batch.get("position_ids")
+        if places is None:
+            places = positions_back(mask) if name in self.config.count_back else positions(mask)
+        return cast(Encoded, encoder(batch["input_ids"], mask, places))
 
     def forward(
         self,
@@ -115,6 +120,10 @@ class FusedModel(DialogueModel):
             return Output(loss=loss, logits=logits, nll=nll, terms={"nll": loss.detach()})
         kept = hidden[:, -logits_to_keep:] if logits_to_keep else hidden
         return Output(logits=F.linear(kept, head), past_key_values=past_key_values)
+
+    def _initialize_weights(self, module: nn.Module, is_custom_code: bool = False) -> None:
+        """transformers passes over a module of custom code without parameters of its own; ours count too."""
+        super()._initialize_weights(module)  # type: ignore[no-untyped-call]
 
     def _init_weights(self, module: nn.Module) -> None:
         """GPT-2's scheme: N(0, 0.02), output projections scaled down with depth."""
@@ -171,7 +180,7 @@ def build_block(config: FusedConfig, layer: int) -> AfterBlock:
     """One decoder block: GPT-2's parts, one question per source, the fusion."""
     decoder: GPT2Config = config.decoder
     width, sources = decoder.n_embd, len(config.sources)
-    fusion = Fusion.build(**{"dim": width, "sources": sources, **(config.fusion or {})}) if sources else None
+    fusion = build_fusion(config.fusion or {}, width, sources) if sources else None
     distinct = [build_ask(decoder) for _ in range(1 if config.share_attention else sources)]
     states = config.encoder.hidden_size
     return AfterBlock(
@@ -183,6 +192,14 @@ def build_block(config: FusedConfig, layer: int) -> AfterBlock:
         mlp=GPT2MLP(decoder.n_inner or 4 * width, decoder),
         bridge=nn.Linear(states, width) if sources and states != width else None,
     )
+
+
+def build_fusion(chosen: Mapping[str, Any], dim: int, sources: int) -> Fusion:
+    """The fusion that a recipe chose."""
+    if "name" not in chosen:
+        raise UserError(f"model.fusion names no method: set model.fusion.name to one of {', '.join(Fusion.names())}")
+    options = {key: value for key, value in chosen.items() if key != "name"}
+    return Fusion.build(str(chosen["name"]), dim=dim, sources=sources, **options)
 
 
 def build_ask(decoder: GPT2Config) -> AskSource:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor, nn
 from transformers import GPT2Model
 
@@ -17,17 +18,31 @@ def load_gpt2(decoder: nn.Module, folder: str) -> LoadReport:
     A word table with more rows gets them near the end-of-text token, as Huang et al. start their special
     tokens. Raises ``UserError`` where there is no checkpoint or the geometry is another.
     """
-    try:
-        weights = GPT2Model.from_pretrained(folder).state_dict()
-    except (OSError, ValueError) as error:
-        raise UserError(f"model.weights='{folder}' is no GPT-2 checkpoint: {str(error).splitlines()[0]}") from error
+    weights, unknown = _read(folder, decoder.config.n_head)  # type: ignore[union-attr]
     ours = dict(decoder.named_parameters())
     reshaped = tuple(key for key in weights if key in ours and weights[key].shape != ours[key].shape)
     for key in reshaped:
         weights[key] = _reshape(key, weights[key], ours[key])
     for key in weights.keys() & ours.keys():
         ours[key].copy_(weights[key])
-    return LoadReport(_others(ours, weights), _others(weights, ours), reshaped)
+    return LoadReport(_others(ours, weights), (*_others(weights, ours), *unknown), reshaped)
+
+
+def _read(folder: str, heads: int) -> tuple[dict[str, Tensor], tuple[str, ...]]:
+    """GPT-2's weights at ``folder``, and the keys there that are none of GPT-2's."""
+    try:
+        model, told = GPT2Model.from_pretrained(folder, output_loading_info=True, use_safetensors=True)
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        raise UserError(f"model.weights='{folder}' is no GPT-2 checkpoint: {str(error).splitlines()[0]}") from error
+    lacking = sorted(told["missing_keys"])
+    if lacking:
+        raise UserError(f"model.weights='{folder}' is no GPT-2 checkpoint: it lacks {len(lacking)} keys, as {lacking[0]}")
+    if model.config.n_head != heads:
+        raise UserError(
+            f"model.weights: {model.config.n_head} heads in the checkpoint and {heads} in the recipe: "
+            f"set model.options.decoder to the checkpoint's size"
+        )
+    return model.state_dict(), tuple(sorted(told["unexpected_keys"]))
 
 
 def _reshape(key: str, given: Tensor, wanted: Tensor) -> Tensor:

@@ -1,0 +1,59 @@
+"""Markdown tables of what the benchmarks wrote: python benchmarks/table.py benchmarks/results/*.json."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+Result = Mapping[str, Any]
+
+
+def measured(value: Mapping[str, float]) -> str:
+    """Median with its range."""
+    return f"{value['median']:.3g} ({value['min']:.3g} to {value['max']:.3g})"
+
+
+def lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A Markdown table."""
+    return [f"| {' | '.join(cells)} |" for cells in [columns, ["---"] * len(columns), *rows]]
+
+
+def transposed(result: Result, part: str, show: Any) -> list[list[str]]:
+    """One line for every name in ``part``, one column for every row of the result."""
+    names = list(result["rows"][0][part])
+    return [[name.replace("_", " "), *(show(row[part][name]) for row in result["rows"])] for name in names]
+
+
+def table(result: Result) -> str:
+    """Ratios, seconds, CPU seconds and peak memory of one benchmark."""
+    heads = [f"{row['dtype']}, batch {row['batch']}" for row in result["rows"]]
+    shows = {
+        "ratios": ("ratio of seconds", measured),
+        "seconds": ("seconds", measured),
+        "cpu_seconds": ("CPU seconds", measured),
+        "tokens_per_second": ("tokens per second", lambda value: f"{value:.0f}"),
+        "peak_mib": ("peak memory, MiB", lambda value: f"{value:.0f}"),
+    }
+    parts = [
+        lines([title, *heads], transposed(result, part, show))
+        for part, (title, show) in shows.items()
+        if result["rows"][0].get(part)
+    ]
+    return "\n\n".join([title(result), *("\n".join(part) for part in parts)])
+
+
+def title(result: Result) -> str:
+    """Heading and circumstances."""
+    where = f"{result['cpu']}{' with AMX' if result['amx'] else ''}, {result['threads']} threads"
+    what = f"torch {result['torch']}, transformers {result['transformers']}, {result['repeats']} repetitions"
+    return f"### {result['benchmark'].capitalize()}, {result['size']} size\n\n{where}; {what}. Median (least to most)."
+
+
+def main(files: Sequence[str]) -> None:
+    """Print the tables of ``files``."""
+    print("\n\n".join(table(json.loads(Path(name).read_text(encoding="utf-8"))) for name in files))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,112 @@
+"""Bot: one conversation with one persona."""
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from personae.chat.service import Chat, Turn
+from personae.decoding import Decoding
+from personae.evidence import Piece, words
+from personae.text.dialogue import PARTNER, SELF
+
+Pieces = Generator[Piece, None, None]
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a reply and the share of each source in it (see ``Evidence``)."""
+
+    text: str
+    shares: Mapping[str, float]
+
+    def __str__(self) -> str:
+        return f"{self.text:<15} " + "  ".join(f"{name} {share:4.0%}" for name, share in self.shares.items())
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A reply word by word; printed, one word a line with its shares."""
+
+    reply: str
+    words: tuple[Word, ...]
+
+    def __iter__(self) -> Iterator[Word]:
+        return iter(self.words)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.words))
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: ``{"reply", "words": [{"text", "shares"}]}``."""
+        return {"reply": self.reply, "words": [{"text": word.text, "shares": dict(word.shares)} for word in self.words]}
+
+
+class Bot:
+    """One conversation: it remembers what was said.
+
+    ``decoding`` replaces the settings of the run. With ``seed`` a sampled conversation can be repeated.
+    ``persona`` may be changed at any time; ``reset`` forgets the conversation. Raises ``UserError`` for a
+    persona of zero sentences.
+    """
+
+    def __init__(
+        self, chat: Chat, persona: Sequence[str] = (), decoding: Decoding | None = None, seed: int | None = None
+    ) -> None:
+        chat.check_persona(persona)
+        self.chat, self.decoding, self.seed = chat, decoding, seed
+        self.persona = tuple(persona)
+        self.history: list[Turn] = []
+
+    @classmethod
+    def load(
+        cls,
+        path: Path | str,
+        persona: Sequence[str] = (),
+        decoding: Decoding | None = None,
+        seed: int | None = None,
+    ) -> Self:
+        """Load the best model of a run. Raises ``UserError`` for what is no run, or holds no whole model."""
+        return cls(Chat.load(path), persona, decoding, seed)
+
+    def say(self, text: str) -> str:
+        """Say something; return the reply. Raises ``UserError`` for an empty message."""
+        return "".join(piece.text for piece in self.stream(text))
+
+    def stream(self, text: str, explain: bool = False) -> Pieces:
+        """Say something; yield the reply as it comes. Raises ``UserError`` for an empty message.
+
+        What was heard enters the history at the end, also where the consumer stops early.
+        """
+        said = Turn(PARTNER, text)
+        seed = None if self.seed is None else self.seed + len(self.history)
+        pieces = self.chat.reply(self.persona, [*self.history, said], self.decoding, explain, seed)
+        return self._listen(said, pieces)
+
+    def explain(self, text: str) -> Explained:
+        """Say something; return the reply with the share of each source in every word."""
+        pieces = list(self.stream(text, explain=True))
+        merged = [(piece.text.strip(), piece.evidence) for piece in words(pieces)]
+        reply = "".join(piece.text for piece in pieces)
+        return Explained(reply, tuple(Word(word, evidence.shares if evidence else {}) for word, evidence in merged))
+
+    def reset(self) -> None:
+        """Forget what was said."""
+        self.history.clear()
+
+    def _listen(self, said: Turn, pieces: Pieces) -> Pieces:
+        heard: list[str] = []
+        try:
+            for piece in pieces:
+                heard.append(piece.text)
+                yield piece
+        except (GeneratorExit, KeyboardInterrupt):
+            pieces.close()
+            self._remember(said, "".join(heard))
+            raise
+        self._remember(said, "".join(heard))
+
+    def _remember(self, said: Turn, reply: str) -> None:
+        self.history.append(said)
+        if reply.strip():
+            self.history.append(Turn(SELF, reply))

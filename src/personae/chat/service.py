@@ -1,0 +1,178 @@
+"""Chat: a trained model as a service without a state, for any persona and any history. Shapes: B batch, T prompt."""
+
+from collections import OrderedDict
+from collections.abc import Generator, Sequence
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedTokenizerFast, StoppingCriteriaList
+
+from personae.chat.streaming import Pieces, Stop, Tell, seeded, stream
+from personae.decoding import Decoding
+from personae.errors import UserError
+from personae.evidence import Piece, Recorder
+from personae.layers.memory import Encoded, Memory
+from personae.models import DialogueModel
+from personae.runs import Run
+from personae.text.collate import Collator
+from personae.text.dialogue import PARTNER, SELF, Dialogue
+from personae.text.pack import Packed, Packer
+
+PERSONA, CONTEXT = "persona", "context"
+
+
+class Turn(NamedTuple):
+    """One message; ``role`` is "partner", or "self" for the model's own."""
+
+    role: str
+    text: str
+
+
+class Chat:
+    """Answers for any persona and history.
+
+    It may be called from several threads: replies are made one after another. The encodings of the
+    ``remembered`` personas used last are kept, so that a persona is encoded once per session.
+    """
+
+    def __init__(
+        self,
+        model: DialogueModel,
+        tokenizer: PreTrainedTokenizerFast,
+        packer: Packer,
+        decoding: Decoding | None = None,
+        remembered: int = 16,
+    ) -> None:
+        self.model, self.tokenizer, self.packer = model, tokenizer, packer
+        self.decoding = decoding or Decoding()
+        self.remembered = remembered
+        self.collate = Collator(int(tokenizer.pad_token_id))
+        self._encodings: OrderedDict[tuple[str, tuple[int, ...]], Encoded] = OrderedDict()
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """Load the best model of a run. Raises ``UserError`` for what is no run, or holds no whole model."""
+        run = Run(path)
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        tokenizer = run.tokenizer()
+        model: Any = run.model()
+        return cls(model.to(device), tokenizer, run.packer(tokenizer), run.recipe().decoding)
+
+    @property
+    def uses_persona(self) -> bool:
+        """Whether the model reads a persona at all."""
+        return PERSONA in {*self.packer.sources, *self.packer.prompt}
+
+    def check_persona(self, persona: Sequence[str]) -> None:
+        """Raise ``UserError`` for a persona of zero sentences, or one that the model would not read."""
+        if isinstance(persona, str):
+            raise UserError("the persona is a list of sentences, not one string")
+        said = any(sentence.strip() for sentence in persona)
+        if self.uses_persona and not said:
+            raise UserError("the persona has no sentence: give at least one, such as 'i have a dog named rex .'")
+        if said and not self.uses_persona:
+            raise UserError("this model has no persona among its sources: leave the persona out")
+
+    def reply(
+        self,
+        persona: Sequence[str],
+        history: Sequence[Turn],
+        decoding: Decoding | None = None,
+        explain: bool = False,
+        seed: int | None = None,
+    ) -> Generator[Piece, None, None]:
+        """Yield the pieces of the reply to ``history``, oldest turn first, the partner's message last.
+
+        Pieces come as they are generated; with ``decoding.beams`` above 1 all of them come at the end. With
+        ``explain`` each piece carries its evidence. ``seed`` makes sampling repeatable. What does not fit
+        the budgets is cut and counted by the packer. Raises ``UserError``, before any piece, for a persona
+        of zero sentences, an empty message, or settings that this model cannot follow.
+        """
+        packed = self.packer.pack_sources(self.dialogue(persona, history))
+        chosen = decoding or self.decoding
+        self._check(chosen, packed)
+        recorder = Recorder(self.model, self.packer.sources) if explain else None
+        return stream(partial(self._work, packed, chosen, recorder, seed))
+
+    def dialogue(self, persona: Sequence[str], history: Sequence[Turn]) -> Dialogue:
+        """The sources of the reply. Raises ``UserError`` as ``reply`` does."""
+        self.check_persona(persona)
+        turns = [Turn(*turn) for turn in history]
+        for turn in turns:
+            if turn.role not in (PARTNER, SELF):
+                raise UserError(f"a turn's role is '{PARTNER}' or '{SELF}', not '{turn.role}'")
+        if not turns or not all(turn.text.strip() for turn in turns):
+            raise UserError("the message is empty: say something")
+        if turns[-1].role != PARTNER:
+            raise UserError(f"the last turn should be the partner's: its role is '{turns[-1].role}'")
+        sources = {CONTEXT: tuple(turn.text for turn in turns)}
+        if self.uses_persona:
+            sources[PERSONA] = tuple(sentence for sentence in persona if sentence.strip())
+        return Dialogue(sources=sources, response="", roles={CONTEXT: tuple(turn.role for turn in turns)})
+
+    def _check(self, decoding: Decoding, packed: Packed) -> None:
+        if decoding.copies > 1:
+            raise UserError(f"decoding.copies={decoding.copies}: a chat gives one reply, set decoding.copies=1")
+        room = self.model.window["decoder"] + 1 - len(packed.prompt)  # the last token is not read
+        if decoding.max_tokens > room:
+            raise UserError(f"decoding.max_tokens={decoding.max_tokens} does not fit the model: set {room} or less")
+
+    @torch.no_grad()
+    def _work(
+        self, packed: Packed, decoding: Decoding, recorder: Recorder | None, seed: int | None, tell: Tell, stop: Stop
+    ) -> None:
+        """Generate one reply, in the worker's thread."""
+        batch = self.collate.prompts([packed])
+        inputs = {
+            "inputs": batch["input_ids"].to(self.model.device),
+            "attention_mask": batch["attention_mask"].to(self.model.device),
+            "memory": self._memory(packed, batch["sources"]),
+            "generation_config": self._generation(decoding),
+            "stopping_criteria": StoppingCriteriaList([stop]),
+        }
+        with seeded(seed):
+            if decoding.beams == 1:
+                self._greedy_or_sample(inputs, recorder, tell)
+            else:
+                self._beams(inputs, recorder, tell)
+
+    def _generation(self, decoding: Decoding) -> Any:
+        tokenizer = self.tokenizer
+        return decoding.config(int(tokenizer.bos_token_id), int(tokenizer.eos_token_id), int(tokenizer.pad_token_id))
+
+    def _greedy_or_sample(self, inputs: dict[str, Any], recorder: Recorder | None, tell: Tell) -> None:
+        evidence = recorder.token if recorder else None
+        with recorder or nullcontext():
+            self.model.generate(**inputs, streamer=Pieces(self.tokenizer, tell, evidence))
+
+    def _beams(self, inputs: dict[str, Any], recorder: Recorder | None, tell: Tell) -> None:
+        """Search first, then read the best reply once more for its evidence."""
+        ids: Tensor = self.model.generate(**inputs)
+        start = inputs["inputs"].shape[1]
+        if recorder is not None:
+            with recorder:
+                self.model(input_ids=ids, memory=inputs["memory"])
+        pieces = Pieces(self.tokenizer, tell, recorder.following(start) if recorder else None)
+        for token in ids[0, start:].tolist():
+            pieces.add(token)
+        pieces.end()
+
+    def _memory(self, packed: Packed, sources: dict[str, dict[str, Tensor]]) -> Memory:
+        """Every source encoded; those that stay the same from turn to turn come from the last replies."""
+        return Memory({name: self._encoded(name, packed.sources[name], batch) for name, batch in sources.items()})
+
+    def _encoded(self, name: str, ids: list[int], batch: dict[str, Tensor]) -> Encoded:
+        key = (name, tuple(ids))
+        found = self._encodings.get(key)
+        if found is None:
+            found = self.model.encode_source(name, {part: of.to(self.model.device) for part, of in batch.items()})
+        if name != CONTEXT:
+            self._encodings[key] = found
+            self._encodings.move_to_end(key)
+            while len(self._encodings) > self.remembered:
+                self._encodings.popitem(last=False)
+        return found

@@ -1,0 +1,95 @@
+"""`personae evaluate`."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from personae.cli import app
+from personae.cli.evaluate import cell, default_folder
+from personae.metrics import Score
+
+
+def run(*arguments: object):
+    return CliRunner().invoke(app, ["evaluate", *map(str, arguments)])
+
+
+@pytest.fixture
+def questions(tiny_run):
+    return tiny_run / "data" / "unseen_values.jsonl"
+
+
+def test_model_and_floors_stand_in_one_table(tiny_run, questions, tmp_path):
+    result = run(tiny_run, "--data", questions, "--limit", 6, "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert "6 examples of 2 conversations" in lines[0]
+    words = next(at for at, line in enumerate(lines) if line.split()[:2] == ["f1", "bleu"])
+    rows = {line.split()[0] for line in lines[words + 2 : words + 7]}
+    assert rows == {"model", "constant", "constant:convai2", "copy_last", "copy_persona"}
+    assert "persona_accuracy" in result.stdout
+    assert "f1|n:6|conv:2|" in result.stdout
+    assert str(tmp_path / "scores.json") in lines[-2]
+    assert (tmp_path / "predictions.jsonl").is_file()
+
+
+def test_json_is_the_content_of_the_file(tiny_run, questions, tmp_path):
+    result = run(tiny_run, "decoding.beams=2", "--data", questions, "--limit", 3, "--out", tmp_path, "--json")
+    assert result.exit_code == 0, result.output
+    printed = json.loads(result.stdout)
+    assert printed == json.loads((tmp_path / "scores.json").read_text())
+    assert printed["decoding"]["beams"] == 2
+
+
+def test_the_first_examples_go_to_a_folder_of_their_own(tmp_path):
+    assert default_folder(tmp_path, [tmp_path / "a.txt"], None) == tmp_path / "evaluation" / "a"
+    assert default_folder(tmp_path, [tmp_path / "a.txt"], 5) == tmp_path / "evaluation" / "a-first-5"
+
+
+def test_examples_with_unseen_personas_stand_apart(tiny_run, tmp_path, questions):
+    mixed = tmp_path / "mixed.jsonl"
+    known = (tiny_run / "data" / "train.jsonl").read_text().splitlines()[0]
+    mixed.write_text(f"{known}\n{questions.read_text()}")
+    result = run(tiny_run, "--data", mixed, "--limit", 6, "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    apart = json.loads((tmp_path / "out" / "scores.json").read_text())["unseen_personas"]
+    assert 0 < apart["examples"] < 6
+    assert f"the {apart['examples']} other examples" in result.stdout
+    assert apart["scores"].keys() >= {"model", "constant:convai2"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ((), "give --data FILE"),
+        (("--data", "none.jsonl"), "no such file: none.jsonl"),
+        (("train.lr=1", "--data", "x"), "only decoding settings can be changed"),
+        (("beams=3", "--data", "x"), "Did you mean 'decoding.beams'?"),
+        (("decoding.beam=3", "--data", "x"), "Did you mean 'decoding.beams'?"),
+    ],
+)
+def test_errors_are_one_line(tiny_run, arguments, line):
+    result = run(tiny_run, *arguments)
+    assert result.exit_code == 2
+    assert line in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_no_run_is_one_line(tmp_path):
+    result = run(tmp_path, "--data", "x")
+    assert result.exit_code == 2
+    assert "is no run" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("score", "text"),
+    [
+        (None, "-"),
+        (Score(22.98123, "s", (22.612, 23.0)), "22.98 [22.6–23.0]"),
+        (Score(0.25, "s", (0.07, 0.5)), "0.2500 [0.070–0.500]"),
+        (Score(1234.56, "s", (1200.4, 1300.0)), "1,235 [1,200–1,300]"),
+        (Score(0.0, "s"), "0.0000"),
+    ],
+)
+def test_a_score_is_shown_with_its_interval(score, text):
+    assert cell(score) == text

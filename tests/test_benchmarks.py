@@ -1,0 +1,90 @@
+"""The benchmarks run, at a tiny size, and say what their documentation says."""
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
+COMMON = {
+    "benchmark",
+    "size",
+    "torch",
+    "transformers",
+    "threads",
+    "cpu",
+    "wait_policy",
+    "parameters",
+    "repeats",
+    "rows",
+}
+ROW = {"batch", "dtype", "tokens", "ratios", "seconds", "cpu_seconds", "peak_mib"}
+GENERATION = {"cached", "uncached", "uncached_memory", "gpt2", "beam3", "gpt2_beam3"}
+
+
+def run(script: str, *options: str) -> str:
+    command = [sys.executable, str(FOLDER / script), *options]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+
+
+def tiny(script: str, *options: str) -> dict:
+    printed = run(script, "--tiny", "--repeats", "2", "--no-memory", *options).splitlines()
+    assert len(printed) == 1
+    return json.loads(printed[0])
+
+
+@pytest.fixture
+def common(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    yield importlib.import_module("common")
+    sys.modules.pop("common")
+
+
+def test_generation(tmp_path):
+    result = tiny("generation.py", "--batches", "1", "3", "--uncached-steps-sample", "2", "--out", str(tmp_path / "a"))
+    assert COMMON | {"steps", "aims", "uncached_measured_steps", "uncached_means"} <= result.keys()
+    assert result["uncached_measured_steps"] == [1, 4] and result["steps"] == 6
+    assert [(row["dtype"], row["batch"]) for row in result["rows"]] == [
+        ("fp32", 1), ("fp32", 3), ("bf16", 1), ("bf16", 3)
+    ]  # fmt: skip
+    for row in result["rows"]:
+        assert row.keys() >= ROW
+        assert row["seconds"].keys() == row["cpu_seconds"].keys() == GENERATION
+        assert {"speedup_over_uncached", "speedup_over_uncached_memory", "speed_of_gpt2"} <= row["ratios"].keys()
+        assert all(0 < value["min"] <= value["median"] <= value["max"] for value in row["ratios"].values())
+    assert json.loads((tmp_path / "a").read_text()) == result
+    assert "| speedup over uncached |" in run("table.py", str(tmp_path / "a"))
+
+
+def test_training(tmp_path):
+    result = tiny("training.py", "--batches", "4", "--out", str(tmp_path / "deep" / "a"))
+    assert COMMON | {"aims", "bf16_means", "tokens_mean"} <= result.keys()
+    assert [row["dtype"] for row in result["rows"]] == ["fp32", "bf16"]
+    for row in result["rows"]:
+        assert row.keys() >= ROW | {"tokens_per_step", "tokens_per_second"}
+        assert row["seconds"].keys() == row["tokens_per_second"].keys() == {"paa", "sum", "gpt2"}
+        assert row["ratios"].keys() == {"paa_over_sum", "paa_over_gpt2"}
+    assert "| paa over sum |" in run("table.py", str(tmp_path / "deep" / "a"))
+
+
+@pytest.mark.parametrize(("script", "variant"), [("generation.py", "uncached"), ("training.py", "paa")])
+def test_peak_memory_is_that_of_one_variant(script, variant):
+    options = ["--tiny", "--batches", "2", "--dtypes", "bf16", "--peak", variant]
+    assert 50 < float(run(script, *options)) < 4000
+
+
+@pytest.mark.parametrize("size", ["PAPER", "TINY"])
+def test_plain_gpt2_has_as_many_parameters(common, size):
+    assert common.parameters(getattr(common, size))["gpt2_over_paa"] == pytest.approx(1, abs=0.02)
+
+
+def test_the_papers_size_has_the_papers_number_of_parameters(common):
+    assert common.parameters(common.PAPER)["paa"] == 254_021_376
+
+
+@pytest.mark.parametrize(("batch", "mean"), [(1, 124), (16, 124), (32, 124)])
+def test_lengths_are_those_of_real_dialogues(common, batch, mean):
+    assert common.described(common.packed(common.PAPER, batch))["context"] == pytest.approx(mean, abs=2)
