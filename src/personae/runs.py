@@ -37,6 +37,11 @@ class Run:
         """Checkpoints to resume from."""
         return self.folder / "checkpoints"
 
+    @property
+    def report_file(self) -> Path:
+        """Written at the end of training."""
+        return self.folder / "report.json"
+
     def recipe(self) -> Recipe:
         """The recipe of this run. Raises ``UserError`` where the folder is no run."""
         if not self.recipe_file.is_file():
@@ -74,8 +79,8 @@ class Run:
     def save_model(self, model: DialogueModel, tokenizer: PreTrainedTokenizerFast) -> None:
         """Replace the best model; the old one stays whole until the new one is."""
         fresh, old = self.folder / "model.new", self.folder / "model.old"
-        for stale in (fresh, old):
-            shutil.rmtree(stale, ignore_errors=True)
+        self._finish_replacing()
+        shutil.rmtree(fresh, ignore_errors=True)
         try:
             model.save_pretrained(fresh)
             tokenizer.save_pretrained(fresh)
@@ -91,8 +96,17 @@ class Run:
         """Write ``name`` so that a reader sees the old or the new content, never half."""
         return write_json(self.folder / name, content)
 
+    def _finish_replacing(self) -> None:
+        """Take back the old model where a crash fell between the two renames of ``save_model``."""
+        old = self.folder / "model.old"
+        if old.exists() and not self.model_folder.exists():
+            old.replace(self.model_folder)
+        shutil.rmtree(old, ignore_errors=True)
+
     def _model_part(self, name: str) -> Path:
         self.recipe()
+        if not self.model_folder.exists():
+            self._finish_replacing()
         part = self.model_folder / name
         if not part.is_file():
             raise UserError(f"{part} is missing: the run has no finished model; continue it with --resume")

@@ -7,7 +7,7 @@ from typing import Any
 from personae.recipe import Recipe, load_recipe
 from tests.helpers import fitting
 
-SIZES = "{train: 30, valid: 5, unseen_combinations: 5, unseen_values: 5}"
+SIZES = "{train: 12, valid: 2, unseen_combinations: 5, unseen_values: 5}"
 POSITIONS = 256
 SMALL = (
     f"data.generate={{corpus: interview, seed: 0, sizes: {SIZES}}}",
@@ -19,7 +19,7 @@ SMALL = (
     f"model.options.decoder={{n_embd: 16, n_layer: 2, n_head: 2, n_positions: {POSITIONS}}}",
     "train.steps=12",
     "train.epochs=5",
-    "train.batch=32",
+    "train.batch=10",
     "train.precision=fp32",
     "train.save_every=3",
     "train.evaluate_every=4",
@@ -28,7 +28,7 @@ SMALL = (
 
 
 def small_recipe(*overrides: str) -> Recipe:
-    """About 130 examples, four or five steps an epoch, dropout as in GPT-2 and BERT."""
+    """Some fifty examples, five or six steps an epoch, dropout as in GPT-2 and BERT."""
     return load_recipe("interview/paa", [*SMALL, *overrides])
 
 

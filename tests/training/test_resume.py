@@ -16,7 +16,8 @@ from transformers import Trainer
 from personae.errors import UserError
 from personae.runs import Run
 from personae.training import train
-from personae.training.trainer import DialogueTrainer, newest_checkpoint
+from personae.training.checkpoints import newest_checkpoint
+from personae.training.trainer import DialogueTrainer
 from tests.training.small import digest, logged, small_recipe
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -154,7 +155,7 @@ def test_losses_between_logs_are_not_lost(tmp_path: Path) -> None:
 
 
 def test_resuming_with_another_recipe_is_the_users_error(broken: Path) -> None:
-    with pytest.raises(UserError, match=r"another train\.lr, model\.fusion: resume with the same recipe"):
+    with pytest.raises(UserError, match=r"another model\.fusion, train\.lr: resume with the same recipe"):
         train(small_recipe("train.lr=1", "model.fusion.tau=0.5"), broken, resume=True)
 
 

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
+import torch
+from accelerate import PartialState
 from transformers import PrinterCallback, set_seed
 
 from personae.errors import UserError
@@ -14,9 +15,10 @@ from personae.models import DialogueModel
 from personae.recipe import Recipe
 from personae.runs import Run
 from personae.text.pack import REPLY
+from personae.training.checkpoints import MarkComplete, newest_checkpoint
 from personae.training.corpus import Corpus, prepare
 from personae.training.curve import draw_curve
-from personae.training.trainer import DialogueTrainer, MarkComplete, Report, TimeBudget, newest_checkpoint
+from personae.training.trainer import DialogueTrainer, Report, TimeBudget
 
 Tell = Callable[[int, int, dict[str, float]], None]
 
@@ -28,16 +30,20 @@ def train(recipe: Recipe, folder: Path, resume: bool = False, tell: Tell | None 
     not been. ``tell(step, of, values)`` hears every log line. Raises ``UserError`` where the folder holds
     another run, the data cannot be read, or the model cannot be saved.
     """
+    check_model(recipe)
     run = open_run(recipe, folder, resume)
     set_seed(recipe.train.seed)
-    corpus = prepare(recipe, run.folder)
+    with PartialState(cpu=not torch.cuda.is_available()).main_process_first():
+        corpus = prepare(recipe, run.folder)
     model, weights = make_model(recipe, corpus)
-    trainer = DialogueTrainer(model, corpus, recipe.train, run, callbacks=[MarkComplete()])
+    trainer = DialogueTrainer(model, corpus, recipe.train, run, callbacks=[MarkComplete(recipe.train.keep)])
     trainer.remove_callback(PrinterCallback)
     if recipe.train.minutes is not None:
         trainer.add_callback(TimeBudget(recipe.train.minutes))
     if tell is not None:
         trainer.add_callback(Report(tell))
+    if trainer.is_world_process_zero() and not resume:
+        recipe.write(run.recipe_file)  # so late that what fails before leaves no run behind
     checkpoint = newest_checkpoint(run.checkpoints) if resume else None
     start = time.monotonic()
     run_trainer(trainer, checkpoint)
@@ -59,13 +65,20 @@ def open_run(recipe: Recipe, folder: Path, resume: bool) -> Run:
     if run.recipe_file.exists():
         raise UserError(f"{folder} already holds a run: choose another --out, or continue it with --resume")
     folder.mkdir(parents=True, exist_ok=True)
-    recipe.write(run.recipe_file)
     return run
 
 
 def changed(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
     """Keys ``section.name`` whose values differ."""
     return [f"{part}.{key}" for part in one for key in one[part] if one[part][key] != other[part][key]]
+
+
+def check_model(recipe: Recipe) -> None:
+    """Refuse a model that no data could make right, before anything is read or written."""
+    chosen, ids = recipe.model, {"vocab_size": 3, "bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 2}
+    kind = DialogueModel.get(chosen.name)
+    with torch.device("meta"):
+        check_window(recipe, kind.create(chosen.sources, chosen.fusion, ids, chosen.options).window)
 
 
 def make_model(recipe: Recipe, corpus: Corpus) -> tuple[DialogueModel, list[str]]:
@@ -79,7 +92,6 @@ def make_model(recipe: Recipe, corpus: Corpus) -> tuple[DialogueModel, list[str]
     }
     chosen = recipe.model
     model = DialogueModel.get(chosen.name).create(chosen.sources, chosen.fusion, ids, chosen.options)
-    check_window(recipe, model.window)
     if chosen.weights is None:
         return model, []
     return model, model.load_decoder(chosen.weights).lines()
@@ -88,8 +100,8 @@ def make_model(recipe: Recipe, corpus: Corpus) -> tuple[DialogueModel, list[str]
 def check_window(recipe: Recipe, window: dict[str, int]) -> None:
     """Refuse budgets that the model has no positions for."""
     budgets = recipe.text.budgets
-    needed = {name: budgets[name] for name in recipe.model.sources}
-    needed["decoder"] = sum(budgets[name] for name in recipe.model.prompt) + 1 + budgets[REPLY]
+    needed = {name: budgets.get(name, 0) for name in recipe.model.sources}
+    needed["decoder"] = sum(budgets.get(name, 0) for name in (*recipe.model.prompt, REPLY)) + 1
     for name, size in needed.items():
         if size > window[name]:
             key = "decoder.n_positions" if name == "decoder" else "encoder.max_position_embeddings"
@@ -100,15 +112,11 @@ def check_window(recipe: Recipe, window: dict[str, int]) -> None:
 
 
 def run_trainer(trainer: DialogueTrainer, checkpoint: Path | None) -> None:
-    """Train, validate the last step where that was not done, and turn a failed save into one line."""
-    try:
-        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-        if not any(
-            line["step"] == trainer.state.global_step and "eval_loss" in line for line in trainer.state.log_history
-        ):
-            trainer.evaluate()
-    except SafetensorError as error:
-        raise UserError(f"cannot save a checkpoint to {trainer.args.output_dir}: {error}") from error
+    """Train, and validate the last step where that was not done."""
+    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    step = trainer.state.global_step
+    if not any(line["step"] == step and "eval_loss" in line for line in trainer.state.log_history):
+        trainer.evaluate()
 
 
 def make_report(

@@ -12,7 +12,7 @@ from personae.data import interview
 from personae.data.load import Loaded, load
 from personae.errors import UserError, nearest
 from personae.recipe import Recipe
-from personae.runs import make_packer
+from personae.runs import Run, make_packer
 from personae.text.dialogue import Dialogue
 from personae.text.pack import REPLY, Packed, Packer
 from personae.text.tokenizer import load_tokenizer, train_tokenizer
@@ -89,11 +89,11 @@ def generate(options: dict[str, Any], folder: Path) -> dict[str, Path]:
 
 
 def make_tokenizer(recipe: Recipe, folder: Path, dialogues: Iterable[Dialogue]) -> PreTrainedTokenizerFast:
-    """The recipe's tokenizer, or one trained on ``dialogues`` and kept in ``folder``."""
+    """The recipe's tokenizer, or one trained on ``dialogues``, which a run in ``folder`` keeps."""
     if recipe.text.tokenizer is not None:
         return load_tokenizer(recipe.text.tokenizer)
     kept = folder / "tokenizer"
-    if not (kept / "tokenizer.json").is_file():
+    if not Run(folder).recipe_file.exists():
         train_tokenizer(sorted(texts(dialogues)), recipe.text.vocabulary).save_pretrained(kept)
     return load_tokenizer(kept)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from personae.errors import UserError
@@ -56,7 +57,6 @@ def arguments(train: TrainRecipe, run: Run, steps_per_epoch: int) -> TrainingArg
             eval_strategy="steps",
             eval_steps=train.evaluate_every,
             save_steps=train.save_every,
-            save_total_limit=train.keep,
             metric_for_best_model="eval_loss",
             greater_is_better=False,
             logging_steps=train.log_every,
@@ -106,6 +106,7 @@ class DialogueTrainer(Trainer):
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Add the mean of every loss term since the last log."""
+        logs.pop("train_loss", None)  # a mean over the steps of this process alone: wrong after a resume
         terms = {f"loss/{name}": sum(values) / len(values) for name, values in self.terms.items()}
         self.terms = {}
         super().log({**logs, **terms}, start_time)
@@ -129,6 +130,26 @@ class DialogueTrainer(Trainer):
             self._keep(model)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        try:
+            super()._save_checkpoint(model, trial)
+        except (OSError, RuntimeError, SafetensorError) as error:  # RuntimeError: torch.save on a full disk
+            raise UserError(
+                f"cannot save a checkpoint to {self.args.output_dir}: {' '.join(str(error).split())}; make room and --resume"
+            ) from error
+
+    def _issue_warnings_after_load(self, load_result: Any) -> None:
+        """A tied table is saved once and is not missing; anything else that does not fit is an error."""
+        wrong = sorted(
+            {*load_result.missing_keys, *load_result.unexpected_keys} - set(self.model.all_tied_weights_keys)
+        )
+        if wrong:
+            raise UserError(
+                f"the checkpoint in {self.args.output_dir} is of another model: {len(wrong)} keys do not fit, "
+                f"first {wrong[0]}"
+            )
+        self.model.tie_weights()
 
     def _keep(self, model: DialogueModel) -> None:
         if self.args.should_save:
@@ -155,7 +176,7 @@ class TimeBudget(TrainerCallback):
     def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         """Ask to stop when the time is spent."""
         if time.monotonic() - self.start > self.seconds:
-            control.should_training_stop = True
+            control.should_training_stop = control.should_save = control.should_log = True
 
 
 class Report(TrainerCallback):
@@ -168,22 +189,3 @@ class Report(TrainerCallback):
         """``tell(step, of, values)``."""
         if state.is_world_process_zero:
             self.tell(state.global_step, state.max_steps, dict(logs or {}))
-
-
-def newest_checkpoint(folder: Path) -> Path | None:
-    """The newest checkpoint that was written to its end; a half-written one is passed over."""
-    found = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.split("-")[1]))
-    complete = [path for path in found if (path / COMPLETE).is_file()]
-    return complete[-1] if complete else None
-
-
-COMPLETE = "complete"
-
-
-class MarkComplete(TrainerCallback):
-    """Marks a checkpoint once all its files are written."""
-
-    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        """Leave the mark."""
-        if state.is_world_process_zero:
-            (Path(str(args.output_dir)) / f"checkpoint-{state.global_step}" / COMPLETE).touch()

@@ -68,7 +68,7 @@ class FusedModel(DialogueModel):
 
     def load_decoder(self, folder: str) -> LoadReport:
         """Load GPT-2 weights in HF format into the decoder; sources and fusion keep their random start."""
-        return load_gpt2(self.decoder, folder)
+        return load_gpt2(self.decoder, self.config.decoder.n_head, folder)
 
     @property
     def window(self) -> dict[str, int]:

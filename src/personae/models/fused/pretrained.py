@@ -1,6 +1,7 @@
 """GPT-2 weights in HF format into a decoder with sources, every key accounted for."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -12,13 +13,13 @@ from personae.models.base import LoadReport
 
 
 @torch.no_grad()
-def load_gpt2(decoder: nn.Module, folder: str) -> LoadReport:
+def load_gpt2(decoder: nn.Module, heads: int, folder: str) -> LoadReport:
     """Copy the weights of GPT-2 at ``folder`` (or hub name) into ``decoder``, whose parameter names are GPT-2's.
 
     A word table with more rows gets them near the end-of-text token, as Huang et al. start their special
     tokens. Raises ``UserError`` where there is no checkpoint or the geometry is another.
     """
-    weights, unknown = _read(folder, decoder.config.n_head)  # type: ignore[union-attr]
+    weights, unknown = _read(folder, heads)
     ours = dict(decoder.named_parameters())
     reshaped = tuple(key for key in weights if key in ours and weights[key].shape != ours[key].shape)
     for key in reshaped:
@@ -31,12 +32,15 @@ def load_gpt2(decoder: nn.Module, folder: str) -> LoadReport:
 def _read(folder: str, heads: int) -> tuple[dict[str, Tensor], tuple[str, ...]]:
     """GPT-2's weights at ``folder``, and the keys there that are none of GPT-2's."""
     try:
-        model, told = GPT2Model.from_pretrained(folder, output_loading_info=True, use_safetensors=True)
+        loaded: Any = GPT2Model.from_pretrained(folder, output_loading_info=True, use_safetensors=True)
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise UserError(f"model.weights='{folder}' is no GPT-2 checkpoint: {str(error).splitlines()[0]}") from error
+    model, told = loaded
     lacking = sorted(told["missing_keys"])
     if lacking:
-        raise UserError(f"model.weights='{folder}' is no GPT-2 checkpoint: it lacks {len(lacking)} keys, as {lacking[0]}")
+        raise UserError(
+            f"model.weights='{folder}' is no GPT-2 checkpoint: it lacks {len(lacking)} keys, as {lacking[0]}"
+        )
     if model.config.n_head != heads:
         raise UserError(
             f"model.weights: {model.config.n_head} heads in the checkpoint and {heads} in the recipe: "
