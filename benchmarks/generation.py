@@ -6,7 +6,8 @@ One JSON line on stdout, progress on stderr. `docs/performance.md` says what is 
 cached: `generate()`; uncached: every step encodes the sources again and reads the whole row, logits at every
 position, as the published code does; uncached_memory: every step reads the whole row, logits at its end, and the
 sources are encoded before, outside the time; gpt2: HF's GPT-2 with as many parameters, cached, on persona, context
-and begin token as one prompt; beam3 and gpt2_beam3: cached with three beams. Shapes: B batch, T prompt and reply.
+and begin token as one prompt; beam3 and gpt2_beam3: cached with three beams; uncached_fp32, in bf16 rows: uncached in the published
+code's precision. Shapes: B batch, T prompt and reply.
 """
 
 import argparse
@@ -22,8 +23,10 @@ from transformers import GenerationConfig, PreTrainedModel
 
 GREEDY, BEAMS = 1, 3
 VARIANTS = ("cached", "uncached", "uncached_memory", "gpt2", "beam3", "gpt2_beam3")
+FP32 = "uncached_fp32"
 RATIOS = {
     "speedup_over_uncached": ("uncached", "cached"),
+    "speedup_over_uncached_fp32": (FP32, "cached"),
     "speedup_over_uncached_memory": ("uncached_memory", "cached"),
     "speed_of_gpt2": ("gpt2", "cached"),
     "beam3_speed_of_gpt2": ("gpt2_beam3", "beam3"),
@@ -92,10 +95,11 @@ class Bench:
         self.models: dict[str, PreTrainedModel] = {}
 
     def model(self, name: str) -> PreTrainedModel:
-        """``paa`` or ``gpt2``."""
+        """``paa``, ``paa_fp32`` or ``gpt2``."""
         if name not in self.models:
-            make = common.plain if name == "gpt2" else lambda *given: common.fused(given[0], "paa", given[1])
-            self.models[name] = make(self.size, self.dtype).eval()
+            dtype = torch.float32 if name == "paa_fp32" else self.dtype
+            made = common.plain(self.size, dtype) if name == "gpt2" else common.fused(self.size, "paa", dtype)
+            self.models[name] = made.eval()
         return self.models[name]
 
     def variant(self, name: str, at: Sequence[int]) -> Variant:
@@ -103,22 +107,28 @@ class Bench:
         collate, steps = common.collator(self.size), self.options.steps
         if name.startswith("uncached"):
             inputs = collate.prompts(self.examples)
-            return Variant(Uncached(self.model("paa"), inputs, at, name != "uncached"), scale=steps / len(at))
-        model = "gpt2" if name.startswith("gpt2") else "paa"
-        inputs = collate.prompts(common.concatenated(self.examples) if model == "gpt2" else self.examples)
-        if model == "gpt2":
+            model = self.model("paa_fp32" if name == FP32 else "paa")
+            return Variant(Uncached(model, inputs, at, name == "uncached_memory"), scale=steps / len(at))
+        is_plain = name.startswith("gpt2")
+        inputs = collate.prompts(common.concatenated(self.examples) if is_plain else self.examples)
+        if is_plain:
             del inputs["sources"]
-        return Variant(Decode(self.model(model), inputs, steps, BEAMS if name.endswith("beam3") else GREEDY))
+        return Variant(
+            Decode(
+                self.model("gpt2" if is_plain else "paa"), inputs, steps, BEAMS if name.endswith("beam3") else GREEDY
+            )
+        )
 
 
 def row(options: argparse.Namespace, size: Size, batch: int, dtype: str) -> dict[str, Any]:
     """Everything about one batch size and dtype."""
-    peaks = {name: peak(options, batch, dtype, name) for name in VARIANTS} if options.memory else {}
+    names = [*VARIANTS, FP32] if dtype != "fp32" else list(VARIANTS)
+    peaks = {name: peak(options, batch, dtype, name) for name in names} if options.memory else {}
     bench = Bench(options, size, batch, dtype)
     at = sampled(options.steps, options.uncached_steps_sample)
-    variants = {name: bench.variant(name, at) for name in VARIANTS}
+    variants = {name: bench.variant(name, at) for name in names}
     times = common.side_by_side(variants, options.repeats, f"batch {batch} {dtype}")
-    ratios = {name: common.ratio(times, *pair) for name, pair in RATIOS.items()}
+    ratios = {name: common.ratio(times, *pair) for name, pair in RATIOS.items() if pair[0] in times}
     tokens = {"tokens": common.described(bench.examples)}
     return {"batch": batch, "dtype": dtype, **tokens, "ratios": ratios, **common.seconds(times), "peak_mib": peaks}
 
@@ -144,7 +154,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser = common.parser(__doc__, batches=[1, 16], repeats=5)
     parser.add_argument("--steps", type=int, help="new tokens (64; 6 with --tiny)")
     parser.add_argument("--uncached-steps-sample", type=int, default=8, metavar="N", help="steps timed without a cache")
-    parser.add_argument("--peak", choices=VARIANTS, help=argparse.SUPPRESS)
+    parser.add_argument("--peak", choices=[*VARIANTS, FP32], help=argparse.SUPPRESS)
     options = parser.parse_args(given)
     options.steps = options.steps or (6 if options.tiny else 64)
     return options

@@ -21,8 +21,9 @@ def lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 def transposed(result: Result, part: str, show: Any) -> list[list[str]]:
     """One line for every name in ``part``, one column for every row of the result."""
-    names = list(result["rows"][0][part])
-    return [[name.replace("_", " "), *(show(row[part][name]) for row in result["rows"])] for name in names]
+    names = list(dict.fromkeys(name for row in result["rows"] for name in row[part]))
+    shown = {name: [show(row[part][name]) if name in row[part] else "" for row in result["rows"]] for name in names}
+    return [[name.replace("_", " "), *cells] for name, cells in shown.items()]
 
 
 def table(result: Result) -> str:

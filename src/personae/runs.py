@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError
 from transformers import AutoConfig, PreTrainedTokenizerFast
 
@@ -61,11 +62,15 @@ class Run:
             if config.model_type != kind.model_type():
                 raise UserError(f"{weights.parent} holds a '{config.model_type}' model, not '{kind.name}'")
             loaded: Any = kind.from_pretrained(weights.parent, config=config, output_loading_info=True)
-        except (SafetensorError, RuntimeError, OSError, json.JSONDecodeError) as error:
-            first = str(error).splitlines()[0]
+        except UserError:
+            raise
+        except (SafetensorError, RuntimeError, OSError, ValueError, TypeError, StrictDataclassError) as error:
+            if "ignore_mismatched_sizes" in str(error):  # what transformers says of keys of another shape
+                raise UserError(f"{weights} is the checkpoint of another model: its sizes do not fit") from error
+            first = (str(error).splitlines() or [type(error).__name__])[0]
             raise UserError(f"{weights} is damaged or half-written ({first}): train again or --resume") from error
         model, told = loaded
-        wrong = sorted([*told["missing_keys"], *told["unexpected_keys"], *map(str, told["mismatched_keys"])])
+        wrong = sorted([*told["missing_keys"], *told["unexpected_keys"]])
         if wrong:
             raise UserError(
                 f"{weights} is the checkpoint of another model: {len(wrong)} keys do not fit, first {wrong[0]}"

@@ -169,13 +169,15 @@ def outside() -> list[Path]:
 
 def names_in(tree: ast.AST) -> Iterator[str]:
     """Quoted fusion names, but for the reduction of a loss, and imports of one fusion's module."""
-    reductions = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg == "reduction"}
+    reductions = {
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg == "reduction"
+    }
     for node in sorted(ast.walk(tree), key=lambda node: getattr(node, "lineno", 0)):
         if isinstance(node, ast.Constant) and id(node) not in reductions and node.value in Fusion.names():
             yield f"line {node.lineno}: '{node.value}'"
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("personae.fusion."):
-            if node.module != "personae.fusion.base":
-                yield f"line {node.lineno}: {node.module}"
+        module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
+        if module.startswith("personae.fusion.") and module != "personae.fusion.base":
+            yield f"line {node.lineno}: {module}"
 
 
 @pytest.mark.parametrize("path", outside(), ids=lambda path: path.relative_to(SOURCE).as_posix())

@@ -55,9 +55,7 @@ def test_greedy_is_the_uncached_argmax(model: DialogueModel, batch: Batch) -> No
 
 
 @pytest.mark.parametrize("options", [GREEDY, {**BEAMS, "num_return_sequences": 1}])
-def test_a_left_padded_batch_is_its_single_members(
-    model: DialogueModel, batch: Batch, options: dict[str, Any]
-) -> None:
+def test_a_left_padded_batch_is_its_single_members(model: DialogueModel, batch: Batch, options: dict[str, Any]) -> None:
     together = reply(model, batch, **options)
     for row in range(3):
         single = reply(model, only(batch, row), **options)[0]

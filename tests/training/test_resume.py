@@ -113,7 +113,9 @@ def test_a_stop_inside_a_checkpoint(
     assert_same_run(folder, train(small_recipe(), folder, resume=True), unbroken, after=3)
 
 
-@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json"])
+@pytest.mark.parametrize(
+    "name", ["model.safetensors", "optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json"]
+)
 @pytest.mark.parametrize("damage", ["gone", "truncated", "empty"])
 def test_a_damaged_newest_checkpoint_is_passed_over(name: str, damage: str, broken: Path) -> None:
     """Whatever the crash left of the newest one: a disk may lose what was written last, marks or not."""
@@ -166,7 +168,7 @@ def test_resuming_what_is_no_run_is_the_users_error(tmp_path: Path) -> None:
 
 def test_a_run_is_not_written_over(broken: Path) -> None:
     before = {path: digest(path) for path in broken.rglob("*") if path.is_file()}
-    with pytest.raises(UserError, match="already holds a run: .* --resume"):
+    with pytest.raises(UserError, match=r"already holds a run: .* --resume"):
         train(small_recipe(), broken)
     assert {path: digest(path) for path in broken.rglob("*") if path.is_file()} == before
 

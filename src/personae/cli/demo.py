@@ -128,7 +128,7 @@ def print_scores(scored: Mapping[str, "Evaluation"]) -> None:
 def shown(score: Any) -> str:
     """A share with its interval."""
     low, high = score.interval
-    return f"{score.value:.3f} [{low:.2f}–{high:.2f}]"  # noqa: RUF001  (a range takes an en dash)
+    return f"{score.value:.3f} [{low:.2f}–{high:.2f}]"
 
 
 def converse(chat: "Chat", name: str, persona: tuple[str, ...]) -> None:

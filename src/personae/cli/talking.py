@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.", show_default=False)]
 Overrides = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[KEY=VALUE]...", help="Decoding settings: decoding.sample=true", show_default=False),
+    typer.Argument(metavar="KEY=VALUE", help="Decoding settings: decoding.sample=true", show_default=False),
 ]
 PersonaFile = Annotated[
     Path | None,

@@ -22,7 +22,7 @@ def train_command(
     ],
     overrides: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[KEY=VALUE]...", help="Change the recipe: train.lr=1e-4", show_default=False),
+        typer.Argument(metavar="KEY=VALUE", help="Change the recipe: train.lr=1e-4", show_default=False),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="RUN", help="Folder of the run: runs/<recipe> by default.")

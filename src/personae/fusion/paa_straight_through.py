@@ -12,10 +12,11 @@ class StraightThroughPersonaAdaptiveAttention(PersonaAdaptiveAttention):
 
     In PAA the masks are constants, so a gate in the dead zone [1 - tau, tau] gets no gradient and stays there.
     Here d m_P / d w = 1 and d m_U / d w = -1 (Bengio et al. 2013's straight-through estimator).
+    Masks and contributions are PAA's in value.
     """
 
     def masks(self, weight: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
         """m_P and m_U (B, T, D): hard values, soft gradient."""
         through = weight - weight.detach()
         persona, context = super().masks(weight, tau)
-        return persona + through, context - through
+        return persona.to(weight.dtype) + through, context.to(weight.dtype) - through

@@ -112,11 +112,14 @@ def check_window(recipe: Recipe, window: dict[str, int]) -> None:
 
 
 def run_trainer(trainer: DialogueTrainer, checkpoint: Path | None) -> None:
-    """Train, and validate the last step where that was not done."""
-    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-    step = trainer.state.global_step
-    if not any(line["step"] == step and "eval_loss" in line for line in trainer.state.log_history):
-        trainer.evaluate()
+    """Train, and validate the last step where that was not done; what cannot be written is one line."""
+    try:
+        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+        step = trainer.state.global_step
+        if not any(line["step"] == step and "eval_loss" in line for line in trainer.state.log_history):
+            trainer.evaluate()
+    except OSError as error:
+        raise UserError(f"training stopped: {error}; put it right and --resume") from error
 
 
 def make_report(

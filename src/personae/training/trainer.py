@@ -5,7 +5,6 @@ import os
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -135,21 +134,21 @@ class DialogueTrainer(Trainer):
         try:
             super()._save_checkpoint(model, trial)
         except (OSError, RuntimeError, SafetensorError) as error:  # RuntimeError: torch.save on a full disk
+            reason = " ".join(str(error).split())
             raise UserError(
-                f"cannot save a checkpoint to {self.args.output_dir}: {' '.join(str(error).split())}; make room and --resume"
+                f"cannot save a checkpoint to {self.args.output_dir}: {reason}; make room and --resume"
             ) from error
 
     def _issue_warnings_after_load(self, load_result: Any) -> None:
         """A tied table is saved once and is not missing; anything else that does not fit is an error."""
-        wrong = sorted(
-            {*load_result.missing_keys, *load_result.unexpected_keys} - set(self.model.all_tied_weights_keys)
-        )
+        model: DialogueModel = self.accelerator.unwrap_model(self.model)
+        wrong = sorted({*load_result.missing_keys, *load_result.unexpected_keys} - {*model.all_tied_weights_keys})
         if wrong:
             raise UserError(
                 f"the checkpoint in {self.args.output_dir} is of another model: {len(wrong)} keys do not fit, "
                 f"first {wrong[0]}"
             )
-        self.model.tie_weights()
+        model.tie_weights()
 
     def _keep(self, model: DialogueModel) -> None:
         if self.args.should_save:

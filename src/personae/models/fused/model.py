@@ -123,7 +123,7 @@ class FusedModel(DialogueModel):
 
     def _initialize_weights(self, module: nn.Module, is_custom_code: bool = False) -> None:
         """transformers passes over a module of custom code without parameters of its own; ours count too."""
-        super()._initialize_weights(module)  # type: ignore[no-untyped-call]
+        super()._initialize_weights(module)
 
     def _init_weights(self, module: nn.Module) -> None:
         """GPT-2's scheme: N(0, 0.02), output projections scaled down with depth."""
