@@ -197,9 +197,14 @@ def seconds(times: Times) -> dict[str, Any]:
     }
 
 
-def ratio(times: Times, above: str, below: str) -> dict[str, float]:
-    """Median and range of the ratio of wall seconds, repetition by repetition."""
-    return summary([a[0] / b[0] for a, b in zip(times[above], times[below], strict=True)])
+def ratios(times: Times, pairs: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
+    """Ratios of wall and of CPU seconds, repetition by repetition, for every named pair of variants."""
+    result: dict[str, Any] = {"ratios": {}, "cpu_ratios": {}}
+    for name, (above, below) in pairs.items():
+        both = list(zip(times[above], times[below], strict=True))
+        result["ratios"][name] = summary([a[0] / b[0] for a, b in both])
+        result["cpu_ratios"][name] = summary([a[1] / b[1] for a, b in both])
+    return result
 
 
 def peak_mib() -> float:

@@ -6,8 +6,8 @@ One JSON line on stdout, progress on stderr. `docs/performance.md` says what is 
 cached: `generate()`; uncached: every step encodes the sources again and reads the whole row, logits at every
 position, as the published code does; uncached_memory: every step reads the whole row, logits at its end, and the
 sources are encoded before, outside the time; gpt2: HF's GPT-2 with as many parameters, cached, on persona, context
-and begin token as one prompt; beam3 and gpt2_beam3: cached with three beams; uncached_fp32, in bf16 rows: uncached in the published
-code's precision. Shapes: B batch, T prompt and reply.
+and begin token as one prompt; beam3 and gpt2_beam3: cached with three beams; uncached_fp32, in bf16
+rows: uncached in the published code's precision. Shapes: B batch, T prompt and reply.
 """
 
 import argparse
@@ -128,9 +128,16 @@ def row(options: argparse.Namespace, size: Size, batch: int, dtype: str) -> dict
     at = sampled(options.steps, options.uncached_steps_sample)
     variants = {name: bench.variant(name, at) for name in names}
     times = common.side_by_side(variants, options.repeats, f"batch {batch} {dtype}")
-    ratios = {name: common.ratio(times, *pair) for name, pair in RATIOS.items() if pair[0] in times}
+    pairs = {name: pair for name, pair in RATIOS.items() if pair[0] in times}
     tokens = {"tokens": common.described(bench.examples)}
-    return {"batch": batch, "dtype": dtype, **tokens, "ratios": ratios, **common.seconds(times), "peak_mib": peaks}
+    return {
+        "batch": batch,
+        "dtype": dtype,
+        **tokens,
+        **common.ratios(times, pairs),
+        **common.seconds(times),
+        "peak_mib": peaks,
+    }
 
 
 def peak(options: argparse.Namespace, batch: int, dtype: str, name: str) -> float:

@@ -31,6 +31,7 @@ def table(result: Result) -> str:
     heads = [f"{row['dtype']}, batch {row['batch']}" for row in result["rows"]]
     shows = {
         "ratios": ("ratio of seconds", measured),
+        "cpu_ratios": ("ratio of CPU seconds", measured),
         "seconds": ("seconds", measured),
         "cpu_seconds": ("CPU seconds", measured),
         "tokens_per_second": ("tokens per second", lambda value: f"{value:.0f}"),

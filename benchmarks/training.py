@@ -59,17 +59,18 @@ def row(options: argparse.Namespace, size: Size, batch: int, dtype: str) -> dict
     """Everything about one batch size and dtype."""
     peaks = {name: peak(options, batch, dtype, name) for name in VARIANTS} if options.memory else {}
     examples = common.packed(size, batch)
-    ratios: dict[str, Any] = {}
+    ratios: dict[str, Any] = {"ratios": {}, "cpu_ratios": {}}
     times: common.Times = {}
     for name, names in PAIRS.items():
         measured = pair(options, size, names, batch, dtype)
-        ratios[name] = common.ratio(measured, *names)
+        for kind, found in common.ratios(measured, {name: names}).items():
+            ratios[kind].update(found)
         times.update({model: times.get(model, []) + runs for model, runs in measured.items()})
     read = sum(example.length for example in common.concatenated(examples))
     taken = common.seconds(times)
     speed = {name: common.shown(read / taken["seconds"][name]["median"]) for name in VARIANTS}
     tokens = {"tokens": common.described(examples), "tokens_per_step": read, "tokens_per_second": speed}
-    return {"batch": batch, "dtype": dtype, **tokens, "ratios": ratios, **taken, "peak_mib": peaks}
+    return {"batch": batch, "dtype": dtype, **tokens, **ratios, **taken, "peak_mib": peaks}
 
 
 def peak(options: argparse.Namespace, batch: int, dtype: str, name: str) -> float:

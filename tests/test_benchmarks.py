@@ -21,7 +21,7 @@ COMMON = {
     "repeats",
     "rows",
 }
-ROW = {"batch", "dtype", "tokens", "ratios", "seconds", "cpu_seconds", "peak_mib"}
+ROW = {"batch", "dtype", "tokens", "ratios", "cpu_ratios", "seconds", "cpu_seconds", "peak_mib"}
 GENERATION = {"cached", "uncached", "uncached_memory", "gpt2", "beam3", "gpt2_beam3"}
 
 
@@ -67,7 +67,7 @@ def test_training(tmp_path):
     for row in result["rows"]:
         assert row.keys() >= ROW | {"tokens_per_step", "tokens_per_second"}
         assert row["seconds"].keys() == row["tokens_per_second"].keys() == {"paa", "sum", "gpt2"}
-        assert row["ratios"].keys() == {"paa_over_sum", "paa_over_gpt2"}
+        assert row["ratios"].keys() == row["cpu_ratios"].keys() == {"paa_over_sum", "paa_over_gpt2"}
     assert "| paa over sum |" in run("table.py", str(tmp_path / "deep" / "a"))
 
 

@@ -2,10 +2,12 @@
 
 import copy
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.cache_utils import DynamicCache
 
@@ -101,10 +103,26 @@ def test_logits_to_keep_are_the_last(model: DialogueModel) -> None:
         torch.testing.assert_close(model(**batch, logits_to_keep=2).logits, model(**batch).logits[:, -2:], **CLOSE)
 
 
+class HeadRows(TorchFunctionMode):
+    """Counts the rows that any function maps to the vocabulary's width."""
+
+    def __init__(self, words: int) -> None:
+        super().__init__()
+        self.words, self.rows = words, 0
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = function(*args, **(kwargs or {}))
+        if function in (torch.nn.functional.linear, torch.matmul, Tensor.matmul) and out.shape[-1] == self.words:
+            self.rows += out.numel() // self.words
+        return out
+
+
 def test_the_head_runs_on_labelled_rows_only(model: DialogueModel) -> None:
     batch = with_labels(batch_of())
     labels = batch["labels"]
-    output = model(**batch)
+    with HeadRows(model.config.vocab_size) as head:
+        output = model(**batch)
+    assert head.rows == (labels != -100).sum()
     assert output.logits.shape == ((labels != -100).sum(), model.config.vocab_size)
     full = model(**batch_of()).logits.log_softmax(-1)
     for row, at in (labels != -100).nonzero().tolist():

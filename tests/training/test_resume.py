@@ -179,13 +179,13 @@ SLOW_RUN = """
     from personae.training import train
     from tests.training.small import small_recipe
 
-    train(small_recipe(), Path(sys.argv[1]), tell=lambda *_: time.sleep(0.1))
+    train(small_recipe(), Path(sys.argv[1]), tell=lambda *_: time.sleep(0.2))
 """
 
 
 def test_a_killed_process(tmp_path: Path, unbroken: tuple[Path, dict[str, Any]]) -> None:
     """SIGKILL at a random moment after the first checkpoint."""
-    folder, delay = tmp_path / "run", random.uniform(0, 1.2)
+    folder, delay = tmp_path / "run", random.uniform(0, 1.8)
     with subprocess.Popen([sys.executable, "-c", textwrap.dedent(SLOW_RUN), str(folder)], cwd=ROOT) as process:
         while newest_checkpoint(folder / "checkpoints") is None:
             assert process.poll() is None, "the run ended before its first checkpoint"
