@@ -9,7 +9,7 @@ from personae.errors import UserError
 from personae.metrics import Metric, Reply, Score
 
 WORDS = ("i", "you", "like", "dogs", "cats", "and", "my", "mother", "sings", "in", "town", "today")
-KINDS = ("own", "partner", "none")
+KINDS = ("persona", "context", "both")
 
 
 def reply(number: int, draw: random.Random) -> Reply:
