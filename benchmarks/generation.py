@@ -3,11 +3,11 @@
     python benchmarks/generation.py --out benchmarks/results/generation.json
 
 One JSON line on stdout, progress on stderr. `docs/performance.md` says what is measured. Variants:
-cached: `generate()`; uncached: every step encodes the sources again and reads the whole row, logits at every
-position, as the published code does; uncached_memory: every step reads the whole row, logits at its end, and the
-sources are encoded before, outside the time; gpt2: HF's GPT-2 with as many parameters, cached, on persona, context
-and begin token as one prompt; beam3 and gpt2_beam3: cached with three beams; uncached_fp32, in bf16
-rows: uncached in the published code's precision. Shapes: B batch, T prompt and reply.
+cached: `generate()`, in bf16 on a packed model (`DialogueModel.pack`); uncached: every step encodes the sources again
+and reads the whole row, logits at every position, as the published code does; uncached_memory: every step reads the
+whole row, logits at its end, and the sources are encoded before, outside the time; gpt2: HF's GPT-2 with as many
+parameters, cached, on persona, context and begin token as one prompt; beam3 and gpt2_beam3: cached with three beams;
+uncached_fp32, in bf16 rows: uncached in the published code's precision. Shapes: B batch, T prompt and reply.
 """
 
 import argparse
@@ -95,12 +95,19 @@ class Bench:
         self.models: dict[str, PreTrainedModel] = {}
 
     def model(self, name: str) -> PreTrainedModel:
-        """``paa``, ``paa_fp32`` or ``gpt2``."""
+        """``paa``, ``paa_fp32``, ``paa_packed`` (as the package serves bf16) or ``gpt2``."""
         if name not in self.models:
             dtype = torch.float32 if name == "paa_fp32" else self.dtype
             made = common.plain(self.size, dtype) if name == "gpt2" else common.fused(self.size, "paa", dtype)
             self.models[name] = made.eval()
+            if name == "paa_packed":
+                made.pack()
         return self.models[name]
+
+    @property
+    def served(self) -> str:
+        """Which model stands for PAA as a user runs it: packed in bf16."""
+        return "paa_packed" if self.dtype == torch.bfloat16 else "paa"
 
     def variant(self, name: str, at: Sequence[int]) -> Variant:
         """One of ``VARIANTS``; those without a cache run the steps ``at`` only."""
@@ -115,7 +122,10 @@ class Bench:
             del inputs["sources"]
         return Variant(
             Decode(
-                self.model("gpt2" if is_plain else "paa"), inputs, steps, BEAMS if name.endswith("beam3") else GREEDY
+                self.model("gpt2" if is_plain else self.served),
+                inputs,
+                steps,
+                BEAMS if name.endswith("beam3") else GREEDY,
             )
         )
 

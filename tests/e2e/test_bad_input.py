@@ -13,7 +13,8 @@ COMMAND = [sys.executable, "-c", "from personae.cli import main; main()"]
 
 def fails(*arguments: object) -> str:
     """Run the command; check that it fails as a user's error does; return its one line."""
-    result = subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    command = [*COMMAND, *map(str, arguments)]
+    result = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
     lines = [line for line in result.stderr.splitlines() if line.strip()]
     assert result.returncode == 2, result.stderr
     assert "Traceback" not in result.stderr

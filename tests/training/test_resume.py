@@ -161,6 +161,14 @@ def test_resuming_with_another_recipe_is_the_users_error(broken: Path) -> None:
         train(small_recipe("train.lr=1", "model.fusion.tau=0.5"), broken, resume=True)
 
 
+def test_resuming_with_other_data_is_the_users_error(broken: Path) -> None:
+    """The corpus is generated again at a resume; here the run began with another."""
+    began = broken / "data.json"
+    began.write_text(began.read_text().replace(': "', ': "0'))
+    with pytest.raises(UserError, match="data changed"):
+        train(small_recipe(), broken, resume=True)
+
+
 def test_resuming_what_is_no_run_is_the_users_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"is no run \(no recipe\.yaml\)"):
         train(small_recipe(), tmp_path, resume=True)

@@ -65,9 +65,10 @@ class Bot:
         persona: Sequence[str] = (),
         decoding: Decoding | None = None,
         seed: int | None = None,
+        precision: str = "fp32",
     ) -> Self:
-        """Load the best model of a run. Raises ``UserError`` for what is no run, or holds no whole model."""
-        return cls(Chat.load(path), persona, decoding, seed)
+        """Load the best model of a run, see ``Chat.load``."""
+        return cls(Chat.load(path, precision), persona, decoding, seed)
 
     def say(self, text: str) -> str:
         """Say something; return the reply. Raises ``UserError`` for an empty message."""

@@ -15,6 +15,7 @@ from personae.cli.talking import (
     ExplainFlag,
     Overrides,
     PersonaFile,
+    Precision,
     RunFolder,
     SayAs,
     Seed,
@@ -42,6 +43,7 @@ def chat_command(
     say_as: SayAs = None,
     explain: ExplainFlag = False,
     seed: Seed = None,
+    precision: Precision = "fp32",
 ) -> None:
     """Talk to a model in the terminal; from a pipe, one message a line."""
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
@@ -49,7 +51,7 @@ def chat_command(
     with quiet():
         from personae.chat import Bot
 
-        chat = open_chat(run, overrides or [])
+        chat = open_chat(run, overrides or [], precision)
         asked = given is None and chat.uses_persona
         bot = Bot(chat, ask_persona(interactive) if asked else given or [], seed=seed)
         session = Session(bot, explain, interactive)

@@ -9,7 +9,7 @@ import typer
 
 from personae.cli import show
 from personae.cli.quiet import quiet
-from personae.cli.talking import Overrides, RunFolder, read_decoding
+from personae.cli.talking import Overrides, Precision, RunFolder, read_decoding
 from personae.errors import UserError
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ Out = Annotated[
 ]
 Batch = Annotated[int, typer.Option(help="Replies made at once; changes the speed only.")]
 Seed = Annotated[int, typer.Option(help="Decides what sampling draws.")]
-Precision = Annotated[str, typer.Option(help="fp32, or bf16: faster replies on hardware that has it.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

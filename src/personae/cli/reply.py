@@ -11,6 +11,7 @@ from personae.cli.talking import (
     ExplainFlag,
     Overrides,
     PersonaFile,
+    Precision,
     RunFolder,
     SayAs,
     Seed,
@@ -36,6 +37,7 @@ def reply_command(
     say_as: SayAs = None,
     explain: ExplainFlag = False,
     seed: Seed = None,
+    precision: Precision = "fp32",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Say something to a model and print its reply, one a line."""
@@ -45,7 +47,7 @@ def reply_command(
     with quiet():
         from personae.chat import Bot
 
-        bot = Bot(open_chat(run, overrides or []), sentences, seed=seed)
+        bot = Bot(open_chat(run, overrides or [], precision), sentences, seed=seed)
         if as_json:
             show.print_json(conversation(bot, say, explain))
         else:

@@ -28,6 +28,7 @@ SayAs = Annotated[
     typer.Option(metavar="SENTENCE", help="A sentence of the persona, instead of a file; may be repeated."),
 ]
 ExplainFlag = Annotated[bool, typer.Option("--explain", help="Show the share of each source in every word.")]
+Precision = Annotated[str, typer.Option(help="fp32, or bf16: faster replies on hardware that has it.")]
 Seed = Annotated[int | None, typer.Option(metavar="N", help="Makes sampled replies repeatable.")]
 
 
@@ -61,13 +62,13 @@ def read_decoding(run: "Run", overrides: Sequence[str]) -> "Decoding":
     return read_recipe(run.recipe_file, overrides).decoding
 
 
-def open_chat(folder: Path, overrides: Sequence[str]) -> "Chat":
+def open_chat(folder: Path, overrides: Sequence[str], precision: str) -> "Chat":
     """The model of a run, with its decoding settings changed as asked."""
     from personae.chat import Chat
     from personae.runs import Run
 
     decoding = read_decoding(Run(folder), overrides)
-    chat = Chat.load(folder)
+    chat = Chat.load(folder, precision)
     chat.decoding = decoding
     return chat
 

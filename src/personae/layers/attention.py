@@ -41,4 +41,5 @@ class SourceAttention(nn.Module):
         return self._split(keys), self._split(values)
 
     def _split(self, states: Tensor) -> Tensor:
-        return states.view(*states.shape[:2], self.heads, -1).transpose(1, 2)
+        # Contiguous: every step of a reply reads them again.
+        return states.view(*states.shape[:2], self.heads, -1).transpose(1, 2).contiguous()

@@ -1,7 +1,7 @@
 """DialogueModel: to ``generate()`` a causal language model, with its sources encoded once into a memory."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -88,6 +88,13 @@ class DialogueModel(PreTrainedModel, GenerationMixin, Registrable):
         """The most tokens: per source, and for ``decoder`` (prompt and reply together)."""
 
     @abstractmethod
+    def pack(self) -> Self:
+        """Turn this model to bf16 for inference, weights packed for the CPU's matrix units where it has them.
+
+        The model can no longer be trained or saved. Returns itself.
+        """
+
+    @abstractmethod
     def encode_source(self, name: str, batch: Mapping[str, Tensor]) -> Encoded:
         """Encode source ``name`` from its ``input_ids`` and ``attention_mask`` (B, S)."""
 
@@ -105,16 +112,17 @@ class DialogueModel(PreTrainedModel, GenerationMixin, Registrable):
         return super().generate(inputs, memory=memory, **kwargs)  # type: ignore[misc]
 
     def label_loss(
-        self, hidden: Tensor, head: Tensor, labels: Tensor, items: Tensor | int | None
+        self, hidden: Tensor, head: Callable[[Tensor], Tensor], labels: Tensor, items: Tensor | int | None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Cross-entropy at the labelled positions only.
 
-        hidden (B, T, D) predicts labels (B, T) one position later; head (V, D). ``items`` divides the sum
-        instead of the number of labels (gradient accumulation). Returns loss, logits (M, V), nll (B, T).
+        hidden (B, T, D) predicts labels (B, T) one position later; head maps (M, D) to (M, V).
+        ``items`` divides the sum instead of the number of labels (gradient accumulation). Returns loss,
+        logits (M, V), nll (B, T).
         """
         targets = F.pad(labels[:, 1:], (0, 1), value=IGNORED)
         scored = targets != IGNORED
-        logits = F.linear(hidden[scored], head)
+        logits = head(hidden[scored])
         each = F.cross_entropy(logits.float(), targets[scored], reduction="none")
         nll = each.new_zeros(targets.shape).masked_scatter(scored, each).roll(1, dims=1)
         divisor = scored.sum().clamp_min(1) if items is None else items

@@ -11,6 +11,7 @@ from personae.text.dialogue import PARTNER, SELF, Dialogue
 from personae.text.tokenizer import PARTNER_MARK, PERSONA_MARK, SELF_MARK, SEPARATOR, SPECIAL_TOKENS
 
 REPLY = "reply"
+REMEMBERED = 500_000
 ROLE_MARKS = {PARTNER: PARTNER_MARK, SELF: SELF_MARK}
 SOURCE_MARKS = {"persona": PERSONA_MARK}
 
@@ -133,6 +134,8 @@ class Packer:
     def encode(self, text: str) -> list[int]:
         """Ids of ``text`` as words within a line: a word is the same token wherever it stands."""
         if text not in self._encoded:
+            if len(self._encoded) >= REMEMBERED:  # a service that never stops must not fill the memory
+                self._encoded.clear()
             words = text.strip()
             self._encoded[text] = self._words.encode(f" {words}", add_special_tokens=False).ids if words else []
         return self._encoded[text]

@@ -1,5 +1,6 @@
 """Training: a recipe becomes a run."""
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -43,7 +44,10 @@ def train(recipe: Recipe, folder: Path, resume: bool = False, tell: Tell | None 
     if tell is not None:
         trainer.add_callback(Report(tell))
     if trainer.is_world_process_zero() and not resume:
+        run.write_json("data.json", fingerprint(corpus))
         recipe.write(run.recipe_file)  # so late that what fails before leaves no run behind
+    elif resume:
+        check_data(run, corpus)
     checkpoint = newest_checkpoint(run.checkpoints) if resume else None
     start = time.monotonic()
     run_trainer(trainer, checkpoint)
@@ -66,6 +70,19 @@ def open_run(recipe: Recipe, folder: Path, resume: bool) -> Run:
         raise UserError(f"{folder} already holds a run: choose another --out, or continue it with --resume")
     folder.mkdir(parents=True, exist_ok=True)
     return run
+
+
+def fingerprint(corpus: Corpus) -> dict[str, str]:
+    """Hashes of the data files, by split."""
+    return {split: corpus.report[split]["sha256"] for split in ("train", "valid")}
+
+
+def check_data(run: Run, corpus: Corpus) -> None:
+    """Refuse to go on with data that changed since the run began: it would not be the same run."""
+    before = json.loads((run.folder / "data.json").read_text(encoding="utf-8"))
+    for split, sha256 in fingerprint(corpus).items():
+        if before[split] != sha256:
+            raise UserError(f"the {split} data changed since {run.folder} began: put it back, or train another --out")
 
 
 def changed(one: dict[str, Any], other: dict[str, Any]) -> list[str]:

@@ -20,6 +20,7 @@ from personae.layers.attention import SourceAttention
 from personae.layers.blocks import AfterBlock, AskSource
 from personae.layers.encoder import SourceEncoder, positions, positions_back
 from personae.layers.memory import Encoded, Memory
+from personae.layers.packed import PackedLinear, can_pack, pack_linears
 from personae.models.base import DialogueModel, LoadReport, Output, SourceBatch
 from personae.models.fused.config import FusedConfig, check_options
 from personae.models.fused.pretrained import load_gpt2
@@ -44,6 +45,7 @@ class FusedModel(DialogueModel):
         names = [SHARED] if config.share_encoder else list(config.sources)
         self.encoders = nn.ModuleDict({name: build_encoder(config) for name in names})
         self.decoder = Decoder(config)
+        self.packed_head: PackedLinear | None = None
         if config.share_words:
             tables = (f"encoders.{name}.bert.embeddings.word_embeddings.weight" for name in names)
             self._tied_weights_keys = dict.fromkeys(tables, "decoder.wte.weight")
@@ -75,6 +77,20 @@ class FusedModel(DialogueModel):
         """Encoder positions for every source, decoder positions for ``decoder``."""
         per_source = dict.fromkeys(self.config.sources, self.config.encoder.max_position_embeddings)
         return {**per_source, "decoder": self.config.decoder.n_positions}
+
+    def pack(self) -> Self:
+        """See ``DialogueModel.pack``; the head gets a packed copy of the word table."""
+        self.bfloat16()
+        if self.device.type == "cpu" and can_pack():
+            pack_linears(self)
+            self.packed_head = PackedLinear(self.decoder.wte.weight, None)
+        return self
+
+    def head(self, hidden: Tensor) -> Tensor:
+        """(..., D) to (..., V) logits; the head is the decoder's word table."""
+        if self.packed_head is not None:
+            return cast(Tensor, self.packed_head(hidden))
+        return F.linear(hidden, self.decoder.wte.weight)
 
     def get_input_embeddings(self) -> nn.Module:
         """The decoder's word table, which is also the head."""
@@ -114,12 +130,11 @@ class FusedModel(DialogueModel):
             past_key_values = DynamicCache(config=self.config.decoder)
         ordered = [memory[name] for name in self.config.sources]
         hidden = self.decoder(input_ids, attention_mask, position_ids, ordered, past_key_values)
-        head = self.decoder.wte.weight
         if labels is not None:
-            loss, logits, nll = self.label_loss(hidden, head, labels, num_items_in_batch)
+            loss, logits, nll = self.label_loss(hidden, self.head, labels, num_items_in_batch)
             return Output(loss=loss, logits=logits, nll=nll, terms={"nll": loss.detach()})
         kept = hidden[:, -logits_to_keep:] if logits_to_keep else hidden
-        return Output(logits=F.linear(kept, head), past_key_values=past_key_values)
+        return Output(logits=self.head(kept), past_key_values=past_key_values)
 
     def _initialize_weights(self, module: nn.Module, is_custom_code: bool = False) -> None:
         """transformers passes over a module of custom code without parameters of its own; ours count too."""
