@@ -93,3 +93,24 @@ def test_no_run_is_one_line(tmp_path):
 )
 def test_a_score_is_shown_with_its_interval(score, text):
     assert cell(score) == text
+
+
+def test_a_result_to_keep_names_no_folder(tmp_path, tiny_run):
+    kept = tmp_path / "results" / "interview" / "tiny.json"
+    data = tiny_run / "data" / "valid.jsonl"
+    options = ["--data", str(data), "--out", str(tmp_path / "out"), "--record", str(kept), "--about", "A trial."]
+    result = CliRunner().invoke(app, ["evaluate", str(tiny_run), *options])
+    assert result.exit_code == 0, result.output
+    record = json.loads(kept.read_text())
+    assert record["about"] == "A trial."
+    assert record["model"]["f1"]["signature"]
+    assert record["training"]["steps"] == 2
+    assert record["recipe"]["model"]["fusion"]
+    assert str(tmp_path.anchor + tiny_run.parts[1]) not in kept.read_text()
+
+
+def test_a_result_is_not_kept_without_a_word_on_it(tmp_path, tiny_run):
+    data = tiny_run / "data" / "valid.jsonl"
+    result = CliRunner().invoke(app, ["evaluate", str(tiny_run), "--data", str(data), "--record", str(tmp_path / "a")])
+    assert result.exit_code == 2
+    assert "--about" in result.stderr

@@ -41,6 +41,11 @@ Out = Annotated[
 ]
 Batch = Annotated[int, typer.Option(help="Replies made at once; changes the speed only.")]
 Seed = Annotated[int, typer.Option(help="Decides what sampling draws.")]
+Record = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Also keep the scores with recipe and training in FILE, as under results/."),
+]
+About = Annotated[str, typer.Option(metavar="TEXT", help="What the kept result is and is not, for --record.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -54,19 +59,21 @@ def evaluate_command(
     batch: Batch = 64,
     seed: Seed = 0,
     precision: Precision = "fp32",
+    record: Record = None,
+    about: About = "",
     as_json: Json = False,
 ) -> None:
     """Score a run: perplexity, words, right answers, each with its interval and beside the floors."""
-    if not data:
-        raise UserError("nothing to score on: give --data FILE")
+    check_options(data, record, about)
     from personae.evaluation import evaluate
+    from personae.evaluation.record import write_record
     from personae.runs import Run
 
     decoding = read_decoding(Run(run), overrides or [])
-    folder = out or default_folder(run, data, limit)
+    folder = out or default_folder(run, data or [], limit)
     with quiet(), progress() as tell:
         evaluation = evaluate(
-            *(Run(run), data, folder),
+            *(Run(run), data or [], folder),
             reader=reader,
             limit=limit,
             decoding=decoding,
@@ -75,10 +82,20 @@ def evaluate_command(
             precision=precision,
             tell=tell,
         )
+    if record is not None:
+        write_record(record, Run(run), evaluation, about)
     if as_json:
         show.print_json(evaluation.as_dict())
     else:
         print_evaluation(evaluation, folder)
+
+
+def check_options(data: Sequence[Path] | None, record: Path | None, about: str) -> None:
+    """Refuse options that lack another."""
+    if not data:
+        raise UserError("nothing to score on: give --data FILE")
+    if bool(about.strip()) != (record is not None):
+        raise UserError("--record and --about go together: a kept result says what it is")
 
 
 def default_folder(run: Path, data: Sequence[Path], limit: int | None) -> Path:
