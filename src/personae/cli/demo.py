@@ -91,7 +91,8 @@ def score_and_open(out: Path, report: Mapping[str, Any]) -> "Chat":
             scored[split] = evaluate(Run(out), files, out / "evaluation" / split, training=training, tell=tell)
     write_json(out / "scores.json", summary(scored, report))
     print_scores(scored)
-    return Chat.load(out)
+    with quiet():
+        return Chat.load(out)
 
 
 def summary(scored: Mapping[str, "Evaluation"], report: Mapping[str, Any]) -> dict[str, Any]:
