@@ -12,6 +12,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from personae.decoding import Decoding
 from personae.errors import UserError, nearest
+from personae.text.style import STYLES
 
 
 @dataclass
@@ -39,13 +40,15 @@ class TextRecipe:
 
     ``tokenizer``: a folder or hub name (None: a byte-level BPE of ``vocabulary`` tokens is trained on the
     training text). ``budgets``: the most tokens per source and for ``reply``. ``long_replies``: ``raise`` or
-    ``skip`` (counted) for a reply over its budget.
+    ``skip`` (counted) for a reply over its budget. ``style``: ``as_read``, or ``convai2`` to train on text brought
+    to ConvAI2's spelling (lower case, blanks around punctuation); scoring always takes the text as read.
     """
 
     tokenizer: str | None = None
     vocabulary: int = 8000
     budgets: dict[str, int] = field(default_factory=dict)
     long_replies: str = "raise"
+    style: str = "as_read"
 
 
 @dataclass
@@ -220,6 +223,7 @@ def _check_values(recipe: Recipe) -> None:
     train = recipe.train
     _one_of("train.precision", train.precision, ("auto", "bf16", "fp32"))
     _one_of("text.long_replies", recipe.text.long_replies, ("raise", "skip"))
+    _one_of("text.style", recipe.text.style, tuple(STYLES))
     if not 0 <= recipe.data.holdout < 1:
         raise UserError(f"data.holdout={recipe.data.holdout} should be a share from 0 to below 1")
     if recipe.data.holdout and (recipe.data.valid or recipe.data.generate):

@@ -15,6 +15,7 @@ from personae.recipe import Recipe
 from personae.runs import Run, make_packer
 from personae.text.dialogue import Dialogue
 from personae.text.pack import REPLY, Packed, Packer
+from personae.text.style import restyle
 from personae.text.tokenizer import load_tokenizer, train_tokenizer
 
 
@@ -47,10 +48,12 @@ def prepare(recipe: Recipe, folder: Path) -> Corpus:
     train, valid = read(recipe, folder)
     few = recipe.data.conversations
     chosen = (train if few is None else train.draw(few, recipe.train.seed)[0]).dialogues
+    chosen = [restyle(dialogue, recipe.text.style) for dialogue in chosen]
+    held_out = [restyle(dialogue, recipe.text.style) for dialogue in valid.dialogues]
     tokenizer = make_tokenizer(recipe, folder, chosen)
     packer = make_packer(recipe, tokenizer)
     packed, long = pack(packer, chosen, recipe.text.long_replies)
-    held, held_long = pack(packer, valid.dialogues, recipe.text.long_replies)
+    held, held_long = pack(packer, held_out, recipe.text.long_replies)
     report = {
         "train": {"examples": len(packed), "sha256": train.sha256, "skipped_lines": train.skipped},
         "valid": {"examples": len(held), "sha256": valid.sha256, "skipped_lines": valid.skipped},
