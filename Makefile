@@ -1,4 +1,4 @@
-# make            set up .venv        make demo    train, score and talk, in about five minutes
+# make            set up .venv        make demo    train, score and talk, in about eight minutes
 # make test       the quick tests     make check   style, types, import order, length budgets
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
