@@ -15,7 +15,7 @@ class Encoded:
     """One encoded source: states (B, S, D), mask (B, S) True on real tokens.
 
     Keys and values (B, H, S, D / H) are kept per attention module once computed. A decoder batch may hold k
-    rows per example (beams, samples): they share the keys, only the small mask is repeated.
+    rows per example (beams, samples): they share the keys and values; states and mask are repeated once.
     """
 
     states: Tensor

@@ -14,9 +14,9 @@ from transformers.utils import ModelOutput
 
 from personae.layers.memory import Encoded, Memory
 from personae.registry import Registrable
+from personae.text.collate import IGNORED
 
 SourceBatch = Mapping[str, Mapping[str, Tensor]]
-IGNORED = -100
 
 
 @dataclass

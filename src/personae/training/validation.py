@@ -9,7 +9,7 @@ from torch import Tensor
 
 from personae.fusion import Fusion
 from personae.models import DialogueModel
-from personae.text.collate import Collator
+from personae.text.collate import IGNORED, Collator
 from personae.text.pack import Packed
 
 
@@ -68,7 +68,7 @@ def validate(model: DialogueModel, data: Iterator[dict[str, Any]]) -> tuple[floa
     for batch in data:
         output = model(**batch)
         nats += output.nll.double().sum().item()
-        tokens += int((batch["labels"] != -100).sum())
+        tokens += int((batch["labels"] != IGNORED).sum())
     return nats, tokens
 
 
