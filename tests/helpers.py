@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from personae.fusion import Fusion, View
 from personae.layers.attention import SourceAttention
-from personae.layers.blocks import AskSource
+from personae.layers.blocks import AskSource, unasked
 from personae.layers.memory import Encoded
 from personae.models import DialogueModel
 
@@ -44,7 +44,8 @@ M = TypeVar("M", bound=nn.Module)
 
 def fitting(sources: int = 2) -> list[str]:
     """Names of the fusions that take so many sources."""
-    return [name for name in Fusion.names() if Fusion.get(name).arity in (None, sources)]
+    kinds = {name: Fusion.get(name) for name in Fusion.names()}
+    return [name for name, kind in kinds.items() if kind.arity in (None, sources) and kind.least <= sources]
 
 
 def tiny_model(
@@ -131,12 +132,16 @@ class Layer(nn.Module):
         super().__init__()
         torch.manual_seed(seed)
         self.fusion = Fusion.build(name, dim=dim, sources=sources)
-        self.asks = nn.ModuleList(AskSource(nn.LayerNorm(dim), SourceAttention(dim, 2)) for _ in range(sources))
+        asked = sources if self.fusion.uses_attention else 0
+        self.asks = nn.ModuleList(AskSource(nn.LayerNorm(dim), SourceAttention(dim, 2)) for _ in range(asked))
         shake(self, seed)
 
     def views(self, hidden: Tensor, sources: Sequence[tuple[Tensor, Tensor]]) -> list[View]:
         """Views of sources given as (B, S, D) states and (B, S) masks."""
-        return [ask(hidden, Encoded(*source), None) for ask, source in zip(self.asks, sources, strict=True)]
+        encoded = [Encoded(*source) for source in sources]
+        if not self.fusion.uses_attention:
+            return [unasked(hidden, source) for source in encoded]
+        return [ask(hidden, source, None) for ask, source in zip(self.asks, encoded, strict=True)]
 
     def forward(self, hidden: Tensor, sources: Sequence[tuple[Tensor, Tensor]]) -> tuple[Tensor, ...]:
         """The contributions."""

@@ -12,13 +12,13 @@ from torch import Tensor
 import personae
 from personae.errors import UserError
 from personae.fusion import Fusion
-from tests.helpers import CLOSE, Layer
+from tests.helpers import CLOSE, Layer, fitting
 
 SOURCE = Path(personae.__file__).parent
 B, T, D = 3, 5, 8
-LENGTHS = ((4, 6, 2), (7, 1, 5), (3, 3, 6))
+LENGTHS = ((4, 6, 2), (7, 1, 5), (3, 3, 6), (2, 5, 4))
 
-CASES = [(name, count) for name in Fusion.names() for count in (1, 2, 3) if Fusion.get(name).arity in (None, count)]
+CASES = [(name, count) for count in (1, 2, 3, 4) for name in fitting(count)]
 each_case = pytest.mark.parametrize(("name", "count"), CASES)
 each_name = pytest.mark.parametrize("name", Fusion.names())
 
@@ -60,7 +60,7 @@ def assert_same(ours: tuple[Tensor, ...], theirs: tuple[Tensor, ...]) -> None:
 def test_one_finite_contribution_per_view(name: str, count: int) -> None:
     contributions = Layer(name, count)(hidden_states(), sources_of(count))
     assert isinstance(contributions, tuple)
-    assert len(contributions) == count
+    assert len(contributions) == count + Fusion.get(name).own
     for contribution in contributions:
         assert contribution.shape == (B, T, D)
         assert contribution.isfinite().all()
@@ -105,9 +105,9 @@ def test_one_step_at_a_time_is_the_full_pass(name: str, count: int) -> None:
 def test_every_parameter_gets_a_gradient(name: str, count: int) -> None:
     layer = Layer(name, count)
     for seed in range(5):
-        weights = torch.randn(count, B, T, D, generator=torch.Generator().manual_seed(seed))
+        weights = torch.randn(count + 1, B, T, D, generator=torch.Generator().manual_seed(seed))
         contributions = layer(hidden_states(seed), sources_of(count, seed))
-        sum((part * weight).sum() for part, weight in zip(contributions, weights, strict=True)).backward()
+        sum((part * weight).sum() for part, weight in zip(contributions, weights, strict=False)).backward()
     for key, parameter in layer.named_parameters():
         assert parameter.grad is not None, key
         assert parameter.grad.isfinite().all(), key
@@ -134,17 +134,16 @@ def test_save_and_load_are_equal(name: str, count: int) -> None:
 
 @each_name
 def test_another_number_of_sources_is_the_users_error(name: str) -> None:
-    arity = Fusion.get(name).arity
-    if arity is None:
-        pytest.skip("takes any number of sources")
-    for count in {0, 1, 2, 3, 4} - {arity}:
-        with pytest.raises(UserError, match=f"'{name}' needs {arity} sources, the recipe has {count}"):
+    arity, least = Fusion.get(name).arity, Fusion.get(name).least
+    needed = f"at least {least}" if arity is None else str(arity)
+    for count in {0, 1, 2, 3, 4} - set(range(least, 5) if arity is None else [arity]):
+        with pytest.raises(UserError, match=f"'{name}' needs {needed} sources, the recipe has {count}"):
             Fusion.build(name, dim=D, sources=count)
 
 
 @each_name
 def test_an_unknown_option_is_the_users_error(name: str) -> None:
-    sources = Fusion.get(name).arity or 2
+    sources = Fusion.get(name).arity or Fusion.get(name).least
     with pytest.raises(UserError, match=f"fusion '{name}' has no option 'sorces'.*'sources'"):
         Fusion.build(name, dim=D, sources=sources, sorces=1)
 
@@ -167,17 +166,31 @@ def outside() -> list[Path]:
     return [path for path in sorted(SOURCE.rglob("*.py")) if path.parent != SOURCE / "fusion"]
 
 
+# Fusions that are called by an everyday word: as such it may stand anywhere, but never where a fusion is chosen.
+EVERYDAY = {"attention", "condition", "context", "flat", "linear", "max", "mean", "min", "parallel", "random", "sum"}
+
+
 def names_in(tree: ast.AST) -> Iterator[str]:
-    """Quoted fusion names, but for the reduction of a loss, and imports of one fusion's module."""
-    reductions = {
-        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.keyword) and node.arg == "reduction"
-    }
+    """Quoted fusion names, everyday words only where they choose, and imports of one fusion's module."""
+    chosen = {id(each) for node in ast.walk(tree) for each in choices(node)}
     for node in sorted(ast.walk(tree), key=lambda node: getattr(node, "lineno", 0)):
-        if isinstance(node, ast.Constant) and id(node) not in reductions and node.value in Fusion.names():
-            yield f"line {node.lineno}: '{node.value}'"
+        if isinstance(node, ast.Constant) and node.value in Fusion.names():
+            if node.value not in EVERYDAY or id(node) in chosen:
+                yield f"line {node.lineno}: '{node.value}'"
         module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
         if module.startswith("personae.fusion.") and module != "personae.fusion.base":
             yield f"line {node.lineno}: {module}"
+
+
+def choices(node: ast.AST) -> Iterator[ast.AST]:
+    """Constants of ``{"name": X}``, ``Fusion.build(X)`` and of what is compared with something called fusion."""
+    if isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        yield from (value for key, value in pairs if isinstance(key, ast.Constant) and key.value == "name")
+    if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Fusion.build", "Fusion.get"):
+        yield from node.args
+    if isinstance(node, ast.Compare) and "fusion" in ast.unparse(node):
+        yield from (each for part in node.comparators for each in ast.walk(part))
 
 
 @pytest.mark.parametrize("path", outside(), ids=lambda path: path.relative_to(SOURCE).as_posix())
@@ -185,7 +198,13 @@ def test_nothing_outside_names_a_fusion(path: Path) -> None:
     assert list(names_in(ast.parse(path.read_text(encoding="utf-8")))) == []
 
 
-def test_the_search_for_names_finds_them() -> None:
-    name = Fusion.names()[0]
-    code = f"x = {{'name': '{name}'}}\nf(reduction='{name}')\nfrom personae.fusion.{name} import A\n"
-    assert list(names_in(ast.parse(code))) == [f"line 1: '{name}'", f"line 3: personae.fusion.{name}"]
+@pytest.mark.parametrize("name", ["paa", "sum"])
+def test_the_search_for_names_finds_them(name: str) -> None:
+    code = f"x = {{'name': '{name}'}}\nFusion.build('{name}')\nfrom personae.fusion.{name} import A\n"
+    code += f"if self.fusion.name == '{name}':\n    pass\n"
+    expected = [f"line 1: '{name}'", f"line 2: '{name}'", f"line 3: personae.fusion.{name}", f"line 4: '{name}'"]
+    assert list(names_in(ast.parse(code))) == expected
+
+
+def test_an_everyday_word_is_no_choice() -> None:
+    assert list(names_in(ast.parse("sources = ['context']\nf(reduction='sum')\n"))) == []

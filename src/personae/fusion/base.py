@@ -1,18 +1,28 @@
 """Fusion: one contribution per source, which the block adds up.
 
-Shapes: B batch, T reply, S source, D width, N sources.
+Shapes: B batch, T reply, S source, D width, N views, H heads, P reply positions up to the last of T.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
 from personae.errors import UserError
 from personae.registry import Registrable
+
+
+def refuse(*_: Tensor) -> Any:
+    """Stands where a view has nothing to ask."""
+    raise UserError("this source has no cross-attention: the fusion must not ask it")
+
+
+def unchanged(state: Tensor) -> Tensor:
+    """Stands where a view has no layer norm."""
+    return state
 
 
 @dataclass(frozen=True)
@@ -21,18 +31,30 @@ class View:
 
     states: (B, S, D_source) encoder output; mask: (B, S), True on real tokens; query: (B, T, D) normalised
     decoder state that the source is asked with; attend: cross-attention over ``states`` for a given
-    (B, T, D) query, its keys and values computed once per reply.
+    (B, T, D) query, its keys and values computed once per reply; norm: what makes a query of a decoder state;
+    heads: for a query, each head's answer (B, T, H, D / H) before the output projection and the logarithm of
+    its softmax's denominator (B, T, H); project: the output projection, (B, T, H, D / H) to (B, T, D).
+
+    A layer that has its self-attention beside the sources (``BesideBlock``) shows it as a further view, the
+    first, which has an ``output`` and nothing else: only a fusion with ``outputs_only`` runs there.
     """
 
     states: Tensor
     mask: Tensor
     query: Tensor
-    attend: Callable[[Tensor], Tensor]
+    attend: Callable[[Tensor], Tensor] = refuse
+    norm: Callable[[Tensor], Tensor] = unchanged
+    heads: Callable[[Tensor], tuple[Tensor, Tensor]] = refuse
+    project: Callable[[Tensor], Tensor] = refuse
 
     @cached_property
     def output(self) -> Tensor:
         """(B, T, D) the source's answer to the layer's own query."""
         return self.attend(self.query)
+
+    def ask(self, state: Tensor) -> Tensor:
+        """(B, T, D) the source's answer to another decoder state (B, T, D)."""
+        return self.attend(self.norm(state))
 
     @property
     def length(self) -> Tensor:
@@ -40,22 +62,49 @@ class View:
         return self.mask.sum(-1)
 
 
+@dataclass(frozen=True)
+class Past:
+    """The reply so far, for a fusion that needs its earlier positions (``stepwise`` False).
+
+    mask: (B, T, P), True where position t may look at position p: no later one and no padding. extend: given
+    what the T positions of this step add, two tensors (B, H, T, D') of any H and D', returns the same of all
+    P positions; they are kept between steps and follow their beams. Call it once per pass.
+    """
+
+    mask: Tensor
+    extend: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+
+
+def whole_past(hidden: Tensor) -> Past:
+    """The past of (B, T, D) states that are a whole reply without padding."""
+    time = hidden.shape[1]
+    mask = hidden.new_ones(hidden.shape[0], time, time).bool().tril()
+    return Past(mask, lambda one, two: (one, two))
+
+
 class Fusion(nn.Module, Registrable, ABC):
     """Combines what the sources answer.
 
-    ``arity`` is the number of sources it needs (None: any). ``uses_attention`` False: the block builds no
-    cross-attention for it. ``stepwise`` False: position t needs earlier positions of its own input, so a
-    plain key/value cache does not serve it.
+    ``arity`` is the number of views it needs (None: any, but at least ``least``). ``uses_attention`` False: the
+    block builds no cross-attention for it. ``stepwise`` False: position t needs earlier positions of the reply,
+    which come as ``Past``, a third argument (None: the input is a whole reply). ``own`` True: the first
+    contribution is the decoder state's own, before those of the views. ``outputs_only`` True: it reads of a view
+    nothing but its ``output``, so that self-attention may be one of the views.
     """
 
     arity: ClassVar[int | None] = None
+    least: ClassVar[int] = 1
     uses_attention: ClassVar[bool] = True
     stepwise: ClassVar[bool] = True
+    own: ClassVar[bool] = False
+    outputs_only: ClassVar[bool] = False
 
     def __init__(self, dim: int, sources: int) -> None:
         super().__init__()
         if self.arity not in (None, sources):
             raise UserError(f"fusion '{self.name}' needs {self.arity} sources, the recipe has {sources}")
+        if sources < self.least:
+            raise UserError(f"fusion '{self.name}' needs at least {self.least} sources, the recipe has {sources}")
         self.dim = dim
 
     @abstractmethod

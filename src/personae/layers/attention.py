@@ -1,5 +1,6 @@
 """Cross-attention to one source, with keys and values computed once per reply."""
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
@@ -33,6 +34,23 @@ class SourceAttention(nn.Module):
             dropout_p=self.attention_dropout if self.training else 0.0,
         )
         output: Tensor = self.dropout(self.c_proj(answer.transpose(1, 2).reshape(batch, time, dim)))
+        return output
+
+    def answers(self, query: Tensor, source: Encoded, bridge: nn.Module | None = None) -> tuple[Tensor, Tensor]:
+        """Each head's answer (B, T, H, D / H) before ``c_proj``, and its softmax's log denominator (B, T, H)."""
+        keys, values = source.projected(self, lambda states: self.project(bridge(states) if bridge else states))
+        batch, time, dim = query.shape
+        asked = self.q_attn(query).view(keys.shape[0], -1, self.heads, dim // self.heads).transpose(1, 2)
+        scores = asked @ keys.transpose(-1, -2) / (dim // self.heads) ** 0.5
+        scores = scores.float().masked_fill(~source.mask[:, None, None, :], -torch.inf)
+        total = scores.logsumexp(-1, keepdim=True)
+        weights = F.dropout((scores - total).exp().to(values.dtype), self.attention_dropout, self.training)
+        answer = (weights @ values).transpose(1, 2).reshape(batch, time, self.heads, -1)
+        return answer, total.transpose(1, 2).reshape(batch, time, self.heads)
+
+    def finish(self, answer: Tensor) -> Tensor:
+        """(B, T, H, D / H) answers of the heads to (B, T, D)."""
+        output: Tensor = self.dropout(self.c_proj(answer.flatten(-2)))
         return output
 
     def project(self, states: Tensor) -> KeyValue:

@@ -22,6 +22,7 @@ class Encoded:
     mask: Tensor
     keys_values: dict[nn.Module, KeyValue] = field(default_factory=dict)
     repeated: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict)
+    mapped: dict[nn.Module, "Encoded"] = field(default_factory=dict)
 
     def projected(self, attention: nn.Module, project: Callable[[Tensor], KeyValue]) -> KeyValue:
         """Keys and values of ``attention`` over the states, computed at the first call."""
@@ -37,6 +38,12 @@ class Encoded:
         if copies not in self.repeated:
             self.repeated[copies] = self.states.repeat_interleave(copies, 0), self.mask.repeat_interleave(copies, 0)
         return self.repeated[copies]
+
+    def through(self, bridge: nn.Module) -> "Encoded":
+        """The same source with ``bridge`` applied to its states, at the first call."""
+        if bridge not in self.mapped:
+            self.mapped[bridge] = Encoded(bridge(self.states), self.mask)
+        return self.mapped[bridge]
 
 
 @dataclass
