@@ -27,7 +27,17 @@ ENCODER = {
 }
 DECODER = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 48}
 # Options that make a small model, by the model's name; a new model adds its line here.
-TINY: Mapping[str, Mapping[str, Any]] = {"fused": {"encoder": ENCODER, "decoder": DECODER}}
+TINY: Mapping[str, Mapping[str, Any]] = {
+    "fused": {"encoder": ENCODER, "decoder": DECODER},
+    "seq2seq": {
+        "hidden_size": 8,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "depth": 6,
+        "filter_size": 5,
+        "dropout": 0.1,
+    },
+}
 # Other wirings of the same network, each a change of the options above.
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "plain": {},
@@ -36,7 +46,15 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "share_words": {"share_words": True},
     "bridge": {"encoder": {**ENCODER, "hidden_size": 12}},
     "pooler": {"pooler": True},
+    "gpt2_encoder": {"encoder_kind": "gpt2", "encoder": {"n_layer": 1, "n_positions": 32}},
+    "causal_encoder": {"encoder_kind": "gpt2", "encoder": {"n_layer": 1, "n_positions": 32}, "causal_encoder": True},
+    "decoder_encodes": {"encoder_kind": "decoder", "encoder": {}, "block": "beside"},
+    "beside": {"block": "beside"},
+    "share_self_attention": {"block": "beside", "share_self_attention": True},
+    "post_norm": {"block": "beside", "encoder_kind": "decoder", "encoder": {}, "post_norm": True},
 }
+# Those of the seq2seq model.
+SEQ2SEQ: Mapping[str, Mapping[str, Any]] = {"one_encoder": {"share_encoder": True}, "pointer": {"pointer": True}}
 
 Batch = dict[str, Any]
 M = TypeVar("M", bound=nn.Module)
@@ -56,8 +74,8 @@ def tiny_model(
     seed: int = 0,
 ) -> DialogueModel:
     """A small model in eval mode whose random weights are large enough to make every part matter."""
-    chosen = {"name": fusion or fitting()[0]} if isinstance(fusion, str | None) else fusion
-    options = {**TINY[name], **VARIANTS[variant]}
+    chosen = {"name": fusion or "paa"} if isinstance(fusion, str | None) else fusion
+    options = {**TINY[name], **(dict(VARIANTS) | SEQ2SEQ)[variant]}
     torch.manual_seed(seed)
     return shake(DialogueModel.get(name).create(sources, chosen, IDS, options), seed).eval()
 

@@ -69,7 +69,7 @@ def test_a_greedy_reply_is_what_generate_makes_of_the_packed_batch(chat):
     packed = chat.packer.pack_sources(chat.dialogue(PERSONA, [Turn("partner", HELLO)]))
     inputs = Collator(int(chat.tokenizer.pad_token_id)).prompts([packed])
     ids = inputs.pop("input_ids")
-    made = chat.model.generate(ids, **inputs, generation_config=chat._generation(chat.decoding))
+    made = chat.model.generate(ids, **inputs, **chat._arguments(chat.decoding))
     expected = decode_reply(chat.tokenizer, made[0, ids.shape[1] :].tolist())
     assert joined(chat.reply(PERSONA, [Turn("partner", HELLO)])) == expected
 
@@ -88,7 +88,7 @@ def test_beams_and_greedy_give_the_same_reply_the_same_evidence(chat, monkeypatc
     packed = chat.packer.pack_sources(chat.dialogue(PERSONA, history))
     inputs = Collator(int(chat.tokenizer.pad_token_id)).prompts([packed])
     ids = inputs.pop("input_ids")
-    made = chat.model.generate(ids, **inputs, generation_config=chat._generation(chat.decoding))
+    made = chat.model.generate(ids, **inputs, **chat._arguments(chat.decoding))
     monkeypatch.setattr(chat.model, "generate", lambda **_: made)
     searched = list(chat.reply(PERSONA, history, chat.decoding.but(beams=2), explain=True))
     assert [piece.text for piece in searched] == [piece.text for piece in greedy]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
 import yaml
 from omegaconf import OmegaConf
@@ -12,7 +12,12 @@ from omegaconf.errors import OmegaConfBaseException
 
 from personae.decoding import Decoding
 from personae.errors import UserError, nearest
+from personae.text.pack import TYPES
 from personae.text.style import STYLES
+
+EXTENDS = "extends"
+# Numbers of ``train`` that mean nothing at 0.
+ABOVE_ZERO = ("batch", "accumulation", "lr", "fusion_rate", "epochs", "evaluate_every", "save_every", "keep")
 
 
 @dataclass
@@ -42,6 +47,8 @@ class TextRecipe:
     training text). ``budgets``: the most tokens per source and for ``reply``. ``long_replies``: ``raise`` or
     ``skip`` (counted) for a reply over its budget. ``style``: ``as_read``, or ``convai2`` to train on text brought
     to ConvAI2's spelling (lower case, blanks around punctuation); scoring always takes the text as read.
+    ``types``: ``none``, ``sources`` or ``speakers``: a token's embedding has that of its source's or its speaker's
+    mark added; ``marks`` false: such marks stand in no row; ``turns``: so many turns of the context are read.
     """
 
     tokenizer: str | None = None
@@ -49,6 +56,9 @@ class TextRecipe:
     budgets: dict[str, int] = field(default_factory=dict)
     long_replies: str = "raise"
     style: str = "as_read"
+    types: str = "none"
+    marks: bool = True
+    turns: int | None = None
 
 
 @dataclass
@@ -57,7 +67,8 @@ class ModelRecipe:
 
     ``sources``: what is encoded; ``prompt``: what the decoder reads before the reply; ``fusion``: name and
     options of the method (a fused model with sources needs one); ``weights``: a GPT-2 checkpoint to start
-    from; ``options``: further fields of the model's configuration.
+    from; ``options``: further fields of the model's configuration. Another ``fusion.name`` drops the options of
+    the fusion that was there before, another ``name`` the model's ``options``.
     """
 
     name: str = "fused"
@@ -75,7 +86,10 @@ class TrainRecipe:
     ``batch`` is the batch of one optimiser step on one device, split into ``accumulation`` parts. ``steps``
     ends training before ``epochs`` does; so does ``minutes``, a time budget of this process. ``warmup`` is a
     share of the steps. ``evaluate_every`` and ``save_every`` count steps. ``precision``: auto (bf16 where
-    the hardware has it), bf16 or fp32.
+    the hardware has it), bf16 or fp32. ``fusion_rate``: the fusion's learning rate as a multiple of ``lr``.
+    ``candidates``: so many replies per example, the gold one among them, for a model with a candidate head to tell
+    it from; the others are drawn anew in every epoch, from the example's own distractors or, where those are too
+    few, from other conversations.
     """
 
     epochs: float = 1.0
@@ -84,6 +98,7 @@ class TrainRecipe:
     batch: int = 32
     accumulation: int = 1
     lr: float = 1e-4
+    fusion_rate: float = 1.0
     schedule: str = "constant"
     warmup: float = 0.0
     weight_decay: float = 0.0
@@ -94,6 +109,7 @@ class TrainRecipe:
     keep: int = 2
     log_every: int = 20
     buckets: bool = True
+    candidates: int = 0
     seed: int = 0
 
 
@@ -127,31 +143,94 @@ def load_recipe(name: str | Path, overrides: Iterable[str] = ()) -> Recipe:
 
     Raises ``UserError`` for an unknown recipe or key (naming the nearest) and for a value of a wrong type.
     """
-    known = shipped()
-    path = known.get(str(name), Path(name))
-    if not path.is_file():
-        choices = ", ".join(known)
-        raise UserError(f"no recipe '{name}'.{nearest(str(name), known)} Give a YAML file or one of: {choices}")
-    return read_recipe(path, overrides)
+    return read_recipe(_find(name, Path()), overrides)
 
 
 def read_recipe(path: Path, overrides: Iterable[str] = ()) -> Recipe:
-    """Read one YAML file and apply overrides."""
+    """Read one YAML file, over the recipe that it ``extends``, and apply overrides."""
+    given = [_parse(override) for override in overrides]
+    named: dict[str, Any] = {}
+    for key, value in given:
+        if key[-1] == "name":
+            _set(named, key, value)
+    values = _without_foreign(_resolve(path), named)
+    for key, value in given:
+        _set(values, key, value)
+    return make_recipe(values, str(path))
+
+
+def _find(name: str | Path, folder: Path) -> Path:
+    """The file of a shipped recipe, or of a path seen from ``folder``."""
+    known = shipped()
+    path = known.get(str(name), folder / name)
+    if not path.is_file():
+        choices = ", ".join(known)
+        raise UserError(f"no recipe '{name}'.{nearest(str(name), known)} Give a YAML file or one of: {choices}")
+    return path
+
+
+def _resolve(path: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """The values of a file over those of the recipe that it extends; ``above``: the files that extend it."""
+    values = _read_yaml(path)
+    if EXTENDS not in values:
+        return values
+    chain = (*above, path)
+    base = values.pop(EXTENDS)
+    if not isinstance(base, str):
+        raise UserError(f"{path}: {EXTENDS} should be a recipe's name or a path relative to this file, not '{base}'")
+    try:
+        found = _find(base, path.parent)
+    except UserError as error:
+        raise UserError(f"{path}: {EXTENDS}: {error}") from error
+    if found.resolve() in {each.resolve() for each in chain}:
+        raise UserError(f"recipes extend each other in a circle: {' -> '.join(map(str, (*chain, found)))}")
+    said = {key: value for key, value in values.items() if value is not None}  # a section's head alone says nothing
+    return _merge(_without_foreign(_resolve(found, chain), said), said)
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise UserError(f"{path} is not readable YAML: {' '.join(str(error).split())}") from error
     if not isinstance(values, dict):
         raise UserError(f"{path} should hold the sections {', '.join(_names(Recipe))}")
-    for override in overrides:
-        _set(values, override)
-    return make_recipe(values, str(path))
+    return values
+
+
+def _merge(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """``own`` over ``base``: mappings key by key; all else, and an empty mapping, replaces what was there."""
+    merged = dict(base)
+    for key, value in own.items():
+        both = isinstance(value, Mapping) and isinstance(base.get(key), Mapping)
+        merged[key] = _merge(base[key], value) if value and both else value
+    return merged
+
+
+def _without_foreign(base: dict[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """``base`` without the options of a model or a fusion other than the one that ``own`` names, if it does."""
+    old, new = _section(base, "model"), _section(own, "model")
+    foreign = set()
+    if "name" in new and new["name"] != old.get("name", ModelRecipe.name):
+        foreign.add("options")
+    fusion = _section(new, "fusion")
+    if "name" in fusion and fusion["name"] != _section(old, "fusion").get("name"):
+        foreign.add("fusion")
+    if not foreign & old.keys():
+        return base
+    return {**base, "model": {key: value for key, value in old.items() if key not in foreign}}
+
+
+def _section(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = values.get(key)
+    return found if isinstance(found, Mapping) else {}
 
 
 def make_recipe(values: Mapping[str, Any], where: str = "the recipe") -> Recipe:
     """Check keys and types of nested dictionaries and build the dataclasses."""
     values = {key: {} if value is None else value for key, value in values.items()}
     _check_keys(values, Recipe, "")
+    values = {section: _cleared(given, get_type_hints(Recipe)[section]) for section, given in values.items()}
     try:
         merged = OmegaConf.merge(OmegaConf.structured(Recipe), OmegaConf.create(values))
         recipe = OmegaConf.to_object(merged)
@@ -162,6 +241,13 @@ def make_recipe(values: Mapping[str, Any], where: str = "the recipe") -> Recipe:
     assert isinstance(recipe, Recipe)
     _check_values(recipe)
     return recipe
+
+
+def _cleared(given: Mapping[str, Any], kind: Any) -> dict[str, Any]:
+    """A section with null for a mapping read as an empty one."""
+    hints = get_type_hints(kind)
+    empty = {key for key, value in given.items() if value is None and get_origin(hints[key]) is dict}
+    return {key: {} if key in empty else value for key, value in given.items()}
 
 
 def _misfit(values: Mapping[str, Any]) -> str:
@@ -175,17 +261,24 @@ def _misfit(values: Mapping[str, Any]) -> str:
     return "value"
 
 
-def _set(values: dict[str, Any], override: str) -> None:
-    """Apply one ``a.b=value``; the value is YAML."""
+def _parse(override: str) -> tuple[list[str], Any]:
+    """The key, part by part, and the value of one ``a.b=value``; the value is YAML."""
     key, equals, text = override.partition("=")
     if not equals or not key:
         raise UserError(f"'{override}' is not an override: write key=value, as in train.lr=1e-4")
-    *parents, last = key.split(".")
+    return key.split("."), _scalar(text)
+
+
+def _set(values: dict[str, Any], key: Sequence[str], value: Any) -> None:
+    """Put ``value`` where ``key`` says, in sections that are made where there are none."""
+    *parents, last = key
     for parent in parents:
-        values = values.setdefault(parent, {})
+        if values.get(parent) is None:
+            values[parent] = {}
+        values = values[parent]
         if not isinstance(values, dict):
-            raise UserError(f"'{key}': '{parent}' holds a value, not a section")
-    values[last] = _scalar(text)
+            raise UserError(f"'{'.'.join(key)}': '{parent}' holds a value, not a section")
+    values[last] = value
 
 
 def _scalar(text: str) -> Any:
@@ -224,29 +317,24 @@ def _check_values(recipe: Recipe) -> None:
     _one_of("train.precision", train.precision, ("auto", "bf16", "fp32"))
     _one_of("text.long_replies", recipe.text.long_replies, ("raise", "skip"))
     _one_of("text.style", recipe.text.style, tuple(STYLES))
+    _one_of("text.types", recipe.text.types, TYPES)
     if not 0 <= recipe.data.holdout < 1:
         raise UserError(f"data.holdout={recipe.data.holdout} should be a share from 0 to below 1")
     if recipe.data.holdout and (recipe.data.valid or recipe.data.generate):
         raise UserError("data.holdout takes validation from data.train: leave out data.valid and data.generate")
     _one_of("data.on_error", recipe.data.on_error, ("raise", "skip"))
-    for name in (
-        "batch",
-        "accumulation",
-        "lr",
-        "epochs",
-        "evaluate_every",
-        "save_every",
-        "keep",
-        "log_every",
-    ):
+    for name in (*ABOVE_ZERO, "log_every"):
         _above_zero(f"train.{name}", getattr(train, name))
     for key, number in (
         ("train.steps", train.steps),
         ("train.minutes", train.minutes),
         ("data.conversations", recipe.data.conversations),
+        ("text.turns", recipe.text.turns),
     ):
         if number is not None:
             _above_zero(key, number)
+    if train.candidates < 0 or train.candidates == 1:
+        raise UserError(f"train.candidates={train.candidates}: give 2 or more, the gold reply among them, or 0")
     for name in ("clip", "weight_decay"):
         if not getattr(train, name) >= 0:
             raise UserError(f"train.{name}={getattr(train, name)} should be 0 or more")

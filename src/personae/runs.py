@@ -120,7 +120,8 @@ class Run:
 
 def make_packer(recipe: Recipe, tokenizer: PreTrainedTokenizerFast) -> Packer:
     """The packer that a recipe asks for."""
-    return Packer(tokenizer, recipe.model.sources, recipe.model.prompt, recipe.text.budgets)
+    text, model = recipe.text, recipe.model
+    return Packer(tokenizer, model.sources, model.prompt, text.budgets, text.types, text.marks, text.turns)
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> Path:

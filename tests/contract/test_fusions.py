@@ -12,6 +12,7 @@ from torch import Tensor
 import personae
 from personae.errors import UserError
 from personae.fusion import Fusion
+from tests.fusion.answers import KeptPast
 from tests.helpers import CLOSE, Layer, fitting
 
 SOURCE = Path(personae.__file__).parent
@@ -23,6 +24,11 @@ each_case = pytest.mark.parametrize(("name", "count"), CASES)
 each_name = pytest.mark.parametrize("name", Fusion.names())
 
 Sources = list[tuple[Tensor, Tensor]]
+
+
+def layer_of(name: str, count: int, seed: int = 0) -> Layer:
+    """In eval mode: in training a fusion may draw at random."""
+    return Layer(name, count, seed=seed).eval()
 
 
 def hidden_states(seed: int = 0) -> Tensor:
@@ -58,7 +64,7 @@ def assert_same(ours: tuple[Tensor, ...], theirs: tuple[Tensor, ...]) -> None:
 
 @each_case
 def test_one_finite_contribution_per_view(name: str, count: int) -> None:
-    contributions = Layer(name, count)(hidden_states(), sources_of(count))
+    contributions = layer_of(name, count)(hidden_states(), sources_of(count))
     assert isinstance(contributions, tuple)
     assert len(contributions) == count + Fusion.get(name).own
     for contribution in contributions:
@@ -70,13 +76,13 @@ def test_one_finite_contribution_per_view(name: str, count: int) -> None:
 @each_case
 @pytest.mark.parametrize(("side", "extra"), [("left", 0), ("right", 3), ("left", 4)])
 def test_padding_changes_nothing(name: str, count: int, side: str, extra: int) -> None:
-    layer, hidden = Layer(name, count), hidden_states()
+    layer, hidden = layer_of(name, count), hidden_states()
     assert_same(layer(hidden, sources_of(count, side=side, extra=extra)), layer(hidden, sources_of(count)))
 
 
 @each_case
 def test_a_batch_is_its_single_members(name: str, count: int) -> None:
-    layer, hidden, sources = Layer(name, count), hidden_states(), sources_of(count)
+    layer, hidden, sources = layer_of(name, count), hidden_states(), sources_of(count)
     together = layer(hidden, sources)
     for row in range(B):
         assert_same(layer(hidden[row : row + 1], alone(sources, row)), tuple(part[row : row + 1] for part in together))
@@ -85,7 +91,7 @@ def test_a_batch_is_its_single_members(name: str, count: int) -> None:
 @each_case
 @pytest.mark.parametrize("at", range(1, T))
 def test_no_look_ahead(name: str, count: int, at: int) -> None:
-    layer, hidden, sources = Layer(name, count), hidden_states(), sources_of(count)
+    layer, hidden, sources = layer_of(name, count), hidden_states(), sources_of(count)
     other = torch.cat([hidden[:, :at], hidden_states(seed=1)[:, at:]], dim=1)
     before = layer(hidden, sources)
     after = layer(other, sources)
@@ -94,21 +100,27 @@ def test_no_look_ahead(name: str, count: int, at: int) -> None:
 
 @each_case
 def test_one_step_at_a_time_is_the_full_pass(name: str, count: int) -> None:
-    if not Fusion.get(name).stepwise:
-        pytest.skip("needs earlier positions, and says so")
-    layer, hidden, sources = Layer(name, count), hidden_states(), sources_of(count)
-    steps = [layer(hidden[:, at : at + 1], sources) for at in range(T)]
+    layer, hidden, sources = layer_of(name, count), hidden_states(), sources_of(count)
+    stepwise = Fusion.get(name).stepwise
+    kept, steps = KeptPast(), []
+    for at in range(T):
+        step = hidden[:, at : at + 1]
+        past = () if stepwise else (kept.step(torch.ones(B, 1, at + 1).bool()),)
+        steps.append(layer.fusion(step, layer.views(step, sources), *past))
+    assert len(kept.kept) == (0 if stepwise else T)
     assert_same(tuple(torch.cat(parts, dim=1) for parts in zip(*steps, strict=True)), layer(hidden, sources))
 
 
 @each_case
 def test_every_parameter_gets_a_gradient(name: str, count: int) -> None:
-    layer = Layer(name, count)
+    layer = layer_of(name, count)
     for seed in range(5):
         weights = torch.randn(count + 1, B, T, D, generator=torch.Generator().manual_seed(seed))
         contributions = layer(hidden_states(seed), sources_of(count, seed))
         sum((part * weight).sum() for part, weight in zip(contributions, weights, strict=False)).backward()
     for key, parameter in layer.named_parameters():
+        if not parameter.requires_grad:
+            continue
         assert parameter.grad is not None, key
         assert parameter.grad.isfinite().all(), key
         assert parameter.grad.abs().sum() > 0, key
@@ -116,7 +128,7 @@ def test_every_parameter_gets_a_gradient(name: str, count: int) -> None:
 
 @each_case
 def test_a_half_precision_pass_keeps_its_type(name: str, count: int) -> None:
-    layer = Layer(name, count).to(torch.bfloat16)
+    layer = layer_of(name, count).to(torch.bfloat16)
     sources = [(states.to(torch.bfloat16), mask) for states, mask in sources_of(count)]
     for contribution in layer(hidden_states().to(torch.bfloat16), sources):
         assert contribution.dtype == torch.bfloat16
@@ -125,7 +137,7 @@ def test_a_half_precision_pass_keeps_its_type(name: str, count: int) -> None:
 
 @each_case
 def test_save_and_load_are_equal(name: str, count: int) -> None:
-    one, other = Layer(name, count, seed=0), Layer(name, count, seed=1)
+    one, other = layer_of(name, count, seed=0), layer_of(name, count, seed=1)
     other.load_state_dict(one.state_dict())
     hidden, sources = hidden_states(), sources_of(count)
     for ours, theirs in zip(one(hidden, sources), other(hidden, sources), strict=True):
@@ -167,16 +179,29 @@ def outside() -> list[Path]:
 
 
 # Fusions that are called by an everyday word: as such it may stand anywhere, but never where a fusion is chosen.
-EVERYDAY = {"attention", "condition", "context", "flat", "linear", "max", "mean", "min", "parallel", "random", "sum"}
+EVERYDAY = {
+    "attention",
+    "condition",
+    "context",
+    "flat",
+    "linear",
+    "max",
+    "mean",
+    "min",
+    "parallel",
+    "random",
+    "skipped",
+    "sum",
+}
 
 
 def names_in(tree: ast.AST) -> Iterator[str]:
     """Quoted fusion names, everyday words only where they choose, and imports of one fusion's module."""
     chosen = {id(each) for node in ast.walk(tree) for each in choices(node)}
     for node in sorted(ast.walk(tree), key=lambda node: getattr(node, "lineno", 0)):
-        if isinstance(node, ast.Constant) and node.value in Fusion.names():
-            if node.value not in EVERYDAY or id(node) in chosen:
-                yield f"line {node.lineno}: '{node.value}'"
+        named = isinstance(node, ast.Constant) and node.value in Fusion.names()
+        if named and (node.value not in EVERYDAY or id(node) in chosen):
+            yield f"line {node.lineno}: '{node.value}'"
         module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
         if module.startswith("personae.fusion.") and module != "personae.fusion.base":
             yield f"line {node.lineno}: {module}"

@@ -11,16 +11,33 @@ from torch.overrides import TorchFunctionMode
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.cache_utils import DynamicCache
 
+from personae.fusion import Fusion
 from personae.models import DialogueModel
-from tests.helpers import CLOSE, PAD, VARIANTS, Batch, batch_of, fitting, only, tiny_model, with_labels
+from tests.helpers import (
+    CLOSE,
+    PAD,
+    SEQ2SEQ,
+    SOURCES,
+    VARIANTS,
+    Batch,
+    batch_of,
+    fitting,
+    only,
+    tiny_model,
+    with_labels,
+)
 
 PAIRS = [(name, fusion, "plain") for name in DialogueModel.names() for fusion in fitting()]
-CASES = [*PAIRS, *(("fused", fitting()[0], variant) for variant in VARIANTS if variant != "plain")]
+BESIDE = [("fused", name, "beside") for name in fitting(3) if Fusion.get(name).outputs_only]
+WIRED = [(variant, "sum" if "block" in options else "paa") for variant, options in VARIANTS.items()]
+CASES = [*PAIRS, *BESIDE, *(("fused", fusion, name) for name, fusion in WIRED if name not in ("plain", "beside"))]
+CASES += [("seq2seq", "sum", name) for name in SEQ2SEQ]
 
 
 @pytest.fixture(scope="module", params=CASES, ids="-".join)
 def shared(request: pytest.FixtureRequest) -> DialogueModel:
-    return tiny_model(*request.param)
+    # In float64 what differs is a mistake, never rounding.
+    return tiny_model(*request.param).double()
 
 
 @pytest.fixture
@@ -192,7 +209,19 @@ def test_the_saved_configuration_is_the_models(model: DialogueModel, tmp_path: P
 
 
 def test_windows_name_every_source_and_the_decoder(model: DialogueModel) -> None:
-    assert model.window == {"persona": 32, "context": 32, "decoder": 48}
+    assert model.window.keys() == {"persona", "context", "decoder"}
+    assert all(size >= 32 for size in model.window.values())
+
+
+def test_voices_are_the_contributions_of_every_layer(model: DialogueModel) -> None:
+    counts = []
+    fusions = [module for module in model.modules() if isinstance(module, Fusion)]
+    hooks = [fusion.register_forward_hook(lambda _, __, out: counts.append(len(out))) for fusion in fusions]
+    logits(model, batch_of())
+    for hook in hooks:
+        hook.remove()
+    assert set(counts) == {len(model.voices)}
+    assert model.voices in (SOURCES, ("reply", *SOURCES))
 
 
 def test_it_says_in_a_line_what_it_is() -> None:

@@ -3,14 +3,14 @@
 import pytest
 import torch
 
-from personae.layers.blocks import AfterBlock
+from personae.layers.blocks import AfterBlock, BesideBlock, Block, PostBesideBlock
 from personae.layers.memory import Encoded
-from tests.helpers import CLOSE, VARIANTS, fitting, tiny_model
+from tests.helpers import CLOSE, VARIANTS, tiny_model
 
 B, T, S, D = 2, 4, 5, 16
 
 
-@pytest.fixture(params=fitting(), scope="module")
+@pytest.fixture(params=["paa", "sum"], scope="module")
 def block(request):
     return next(part for part in tiny_model(fusion=request.param).modules() if isinstance(part, AfterBlock))
 
@@ -60,8 +60,12 @@ def test_views_of_several_rows_per_example_repeat_states_and_mask(block):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_variant_builds_its_own_parts(variant):
-    block = next(part for part in tiny_model(variant=variant).modules() if isinstance(part, AfterBlock))
-    assert len(block.asks) == (1 if variant == "share_attention" else 2)
+    beside = VARIANTS[variant].get("block") == "beside"
+    blocks = [part for part in tiny_model(fusion="sum", variant=variant).decoder.modules() if isinstance(part, Block)]
+    kind = PostBesideBlock if variant == "post_norm" else BesideBlock if beside else AfterBlock
+    assert {type(block) for block in blocks} == {kind}
+    block = blocks[0]
+    assert len(block.asks) == (1 if variant in ("share_attention", "share_self_attention") else 2)
     assert (block.bridge is None) == (variant != "bridge")
 
 

@@ -1,9 +1,9 @@
-"""GPT-2 checkpoints, as transformers saves them, in the decoder."""
+"""GPT-2 and OpenAI GPT checkpoints, as transformers saves them, in the decoder."""
 
 import pytest
 import torch
 from safetensors.torch import save_file
-from transformers import GPT2Config, GPT2LMHeadModel, GPT2Model
+from transformers import GPT2Config, GPT2LMHeadModel, GPT2Model, OpenAIGPTConfig, OpenAIGPTLMHeadModel, OpenAIGPTModel
 
 from personae.errors import UserError
 from tests.helpers import CLOSE, DECODER, IDS, batch_of, shake, tiny_model
@@ -128,3 +128,46 @@ def test_without_sources_the_model_is_gpt2(tmp_path):
     told = {"max_new_tokens": 6, "do_sample": False, "eos_token_id": 38, "pad_token_id": 39}
     row = {name: batch[name] for name in ("input_ids", "attention_mask")}
     assert torch.equal(model.generate(**row, **told), theirs.generate(**row, **told))
+
+
+def openai_checkpoint(kind, folder, words=WORDS, **options):
+    torch.manual_seed(4)
+    model = shake(kind(OpenAIGPTConfig(**{**DECODER, "vocab_size": words, **options})), seed=4).eval()
+    model.save_pretrained(folder)
+    return model
+
+
+@pytest.mark.parametrize("kind", [OpenAIGPTModel, OpenAIGPTLMHeadModel])
+def test_a_model_with_norms_after_their_sums_starts_from_openai_gpt(kind, tmp_path):
+    theirs = openai_checkpoint(kind, tmp_path)
+    model = tiny_model(fusion="mean", variant="post_norm")
+    report = model.load_decoder(str(tmp_path))
+    assert (report.unexpected, report.reshaped) == ((), ("wte.weight",))
+    assert all(".asks." in key for key in report.missing)
+    batch = batch_of(sources=())
+    real, ids = batch["attention_mask"].bool(), batch["input_ids"].clamp_max(WORDS - 1)
+    body = theirs if kind is OpenAIGPTModel else theirs.transformer
+    with torch.no_grad():
+        ours = model.decoder.encode(ids, batch["attention_mask"], None, causal=True).states
+        torch.testing.assert_close(ours[real], body(ids).last_hidden_state[real], **CLOSE)
+
+
+def test_openai_gpt_has_no_end_of_text_token_to_start_words_from(tmp_path):
+    theirs = openai_checkpoint(OpenAIGPTModel, tmp_path)
+    model = tiny_model(fusion="mean", variant="post_norm")
+    model.load_decoder(str(tmp_path))
+    added = model.decoder.wte.weight[WORDS:]
+    assert 0 < added.abs().max() < 0.1
+    assert (added - theirs.tokens_embed.weight[-1]).abs().max() > 0.2
+
+
+@pytest.mark.parametrize(
+    ("theirs", "variant", "title"), [("gpt2", "post_norm", "OpenAI GPT"), ("gpt", "plain", "GPT-2")]
+)
+def test_the_other_familys_checkpoint_is_the_users_error(theirs, variant, title, tmp_path):
+    if theirs == "gpt2":
+        checkpoint(GPT2Model, tmp_path)
+    else:
+        openai_checkpoint(OpenAIGPTModel, tmp_path)
+    with pytest.raises(UserError, match=f"is no {title} checkpoint"):
+        tiny_model(fusion="mean", variant=variant).load_decoder(str(tmp_path))

@@ -1,5 +1,6 @@
 """Loads a file of numbers recorded from the published PAA code into our model. Keys: see its README."""
 
+import inspect
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,17 +10,37 @@ import torch
 from safetensors import safe_open
 from torch import Tensor
 
+from personae.fusion import Fusion
 from personae.models import FusedConfig, FusedModel
 
 BOS, EOS, PAD, CLS = 117, 118, 119, 116
 # The published mode -> our fusion, for the modes that we offer; a new fusion adds its line here.
-FUSIONS: dict[str, dict[str, Any]] = {
-    "((pr)(cr))": {"name": "paa"},
-    "((pc)(r))": {"name": "sum"},
-    "direct_sum": {"name": "sum"},
+FUSIONS: dict[str, str] = {
+    "((pr)(cr))": "paa",
+    "((cr)(pr))": "context-published",
+    "(skip(c))(pr)": "skipped",
+    "((prr)(crr))": "dual-published",
+    "param_gate": "param",
+    "attention_routing": "routing",
+    "((pc)(r))": "sum",
+    "direct_sum": "sum",
+}
+# Our fusion -> our name of each published gate layer. A gate that is not here is built and never asked.
+GATES: dict[str, dict[str, str]] = {
+    "paa": {"fc_persona_alpha": "gate"},
+    "skipped": {"fc_persona_alpha": "gate"},
+    "context-published": {"fc_persona_alpha": "gate", "fc_context_alpha": "context_gate"},
+    "dual-published": {"fc_persona_alpha": "gate", "fc_context_alpha": "context_gate"},
+    "param": {"fc_persona_alpha": "linear"},
+    "routing": {},
+    "sum": {},
 }
 # Published options that are left out on purpose (docs/papers.md), with the value that they have when off.
 LEFT_OUT = {"response_gated": False, "reinforce_persona": None, "gate_fc": True}
+# Modes whose code returns before it reads any of these options.
+EARLY = ("attention_routing",)
+LOOKS_AHEAD = "condition_bias is not offered: it pools over later positions and padding; fusion condition is causal"
+PUBLISHED_GATES = ("fc_persona_alpha", "fc_context_alpha")
 RENAMED = (
     ("persona_encoder.encoder.", "encoders.persona.bert."),
     ("context_encoder.encoder.", "encoders.context.bert."),
@@ -29,7 +50,6 @@ RENAMED = (
     ("persona_ln_cross_attn.", "asks.0.norm."),
     ("context_ln_cross_attn.", "asks.1.norm."),
     ("encoder_linear.", "bridge."),
-    ("fc_persona_alpha.", "fusion.gate."),
 )
 
 
@@ -60,13 +80,16 @@ class Recording:
     def parameters(self) -> dict[str, Tensor]:
         found = {key.removeprefix("param."): value for key, value in self.tensors.items() if key.startswith("param.")}
         ours = {self.ours(key): value for key, value in found.items() if not key.startswith("cls_head.")}
-        # Where the published model sums directly under a gated mode, it builds gates and never asks them.
-        unused = "fusion.gate." if self.fusion()["name"] == "sum" else "unused."
-        return {key: value for key, value in ours.items() if unused not in key}
+        return {key: value for key, value in ours.items() if not self.unused(key)}
+
+    def unused(self, name: str) -> bool:
+        """Whether the mode builds this parameter, by our name, and never asks it."""
+        return any(f".{gate}." in name for gate in PUBLISHED_GATES)
 
     def ours(self, name: str) -> str:
         """Our name of a published parameter."""
-        for old, new in RENAMED:
+        gates = ((f"{old}.", f"fusion.{new}.") for old, new in GATES[self.fusion()["name"]].items())
+        for old, new in (*RENAMED, *gates):
             name = name.replace(old, new)
         return name.replace("encoders.persona.", "encoders.shared.") if self.shares_encoder else name
 
@@ -76,14 +99,18 @@ class Recording:
 
     def fusion(self) -> dict[str, Any]:
         options = self.options
-        for key, off in LEFT_OUT.items():
-            if options["gated"] and options.get(key, off) != off:
-                raise NotOfferedError(f"{key}={options[key]} is not offered")
         mode = options["fusion_mode"] if options["gated"] else "direct_sum"
+        if mode == "condition_bias":
+            raise NotOfferedError(LOOKS_AHEAD)
         if mode not in FUSIONS:
             raise NotOfferedError(f"mode {mode} has no fusion here")
-        fusion = dict(FUSIONS[mode])
-        return {**fusion, "tau": self.tau()} if fusion["name"] != "sum" else fusion
+        for key, off in LEFT_OUT.items():
+            if options["gated"] and mode not in EARLY and options.get(key, off) != off:
+                raise NotOfferedError(f"{key}={options[key]} is not offered")
+        name = FUSIONS[mode]
+        known = inspect.signature(Fusion.get(name)).parameters
+        taken = {"tau": self.tau, "alpha": lambda: options.get("persona_alpha", 0.2)}
+        return {"name": name} | {key: read() for key, read in taken.items() if key in known}
 
     def tau(self) -> str | float:
         rule = self.options["auto_tau"]

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from personae.recipe import Recipe, load_recipe
-from tests.helpers import fitting
 
 SIZES = "{train: 12, valid: 2, unseen_combinations: 5, unseen_values: 5}"
 POSITIONS = 256
@@ -13,7 +12,7 @@ SMALL = (
     f"data.generate={{corpus: interview, seed: 0, sizes: {SIZES}}}",
     "text.vocabulary=400",
     "text.budgets={persona: 128, context: 128, reply: 48}",
-    f"model.fusion.name={fitting()[0]}",
+    "model.fusion={name: paa}",
     "model.options.encoder={hidden_size: 16, num_hidden_layers: 1, num_attention_heads: 2, intermediate_size: 32,"
     f" max_position_embeddings: {POSITIONS}}}",
     f"model.options.decoder={{n_embd: 16, n_layer: 2, n_head: 2, n_positions: {POSITIONS}}}",

@@ -75,7 +75,12 @@ class Chat:
     @property
     def uses_persona(self) -> bool:
         """Whether the model reads a persona at all."""
-        return PERSONA in {*self.packer.sources, *self.packer.prompt}
+        return PERSONA in self.packer.needed
+
+    @property
+    def voices(self) -> tuple[str, ...]:
+        """Whose shares evidence tells apart: the sources, and ``reply`` where the reply itself is one."""
+        return tuple(self.model.voices)
 
     def check_persona(self, persona: Sequence[str]) -> None:
         """Raise ``UserError`` for a persona of zero sentences, or one that the model would not read."""
@@ -105,7 +110,7 @@ class Chat:
         packed = self.packer.pack_sources(self.dialogue(persona, history))
         chosen = decoding or self.decoding
         self._check(chosen, packed)
-        recorder = Recorder(self.model, self.packer.sources) if explain else None
+        recorder = Recorder(self.model, self.voices) if explain else None
         return stream(partial(self._work, packed, chosen, recorder, seed))
 
     def dialogue(self, persona: Sequence[str], history: Sequence[Turn]) -> Dialogue:
@@ -140,9 +145,10 @@ class Chat:
         inputs = {
             "inputs": batch["input_ids"].to(self.model.device),
             "attention_mask": batch["attention_mask"].to(self.model.device),
+            **{name: batch[name].to(self.model.device) for name in ("token_type_ids",) if name in batch},
             "memory": self._memory(packed, batch["sources"]),
-            "generation_config": self._generation(decoding),
             "stopping_criteria": StoppingCriteriaList([stop]),
+            **self._arguments(decoding),
         }
         with seeded(seed):
             if decoding.beams == 1:
@@ -150,9 +156,9 @@ class Chat:
             else:
                 self._beams(inputs, recorder, tell)
 
-    def _generation(self, decoding: Decoding) -> Any:
-        tokenizer = self.tokenizer
-        return decoding.config(int(tokenizer.bos_token_id), int(tokenizer.eos_token_id), int(tokenizer.pad_token_id))
+    def _arguments(self, decoding: Decoding) -> dict[str, Any]:
+        ids = (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id, self.tokenizer.pad_token_id)
+        return decoding.arguments(*map(int, ids))
 
     def _greedy_or_sample(self, inputs: dict[str, Any], recorder: Recorder | None, tell: Tell) -> None:
         evidence = recorder.token if recorder else None

@@ -164,7 +164,7 @@ class Session:
     @property
     def sources(self) -> tuple[str, ...]:
         """The sources that words are told apart by."""
-        return self.bot.chat.packer.sources
+        return self.bot.chat.voices
 
     def legend(self) -> None:
         """Say how to read the words."""

@@ -138,7 +138,7 @@ def converse(chat: "Chat", name: str, persona: tuple[str, ...]) -> None:
     from personae.cli.colours import Painter
     from personae.evidence import words
 
-    painter = Painter(show.console(), chat.packer.sources)
+    painter = Painter(show.console(), chat.voices)
     if name == next(iter(PERSONAE)):
         print("3. The same questions, two personas; which source spoke:")
         show.console().print(painter.legend())

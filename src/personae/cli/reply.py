@@ -68,7 +68,7 @@ def print_conversation(bot: "Bot", say: list[str], explain: bool) -> None:
     """Print one reply a line, with ``explain`` below a legend."""
     from personae.evidence import words
 
-    painter = Painter(show.console(), bot.chat.packer.sources if explain else ())
+    painter = Painter(show.console(), bot.chat.voices if explain else ())
     if explain:
         painter.console.print(painter.legend(), soft_wrap=True)
     for text in say:

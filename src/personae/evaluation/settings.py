@@ -11,7 +11,7 @@ from typing import Any
 
 from personae._version import __version__
 from personae.data.load import Loaded, load
-from personae.decoding import Decoding
+from personae.decoding import PUBLISHED, Decoding
 from personae.errors import UserError, nearest
 from personae.runs import Run
 from personae.training.trainer import has_bf16
@@ -62,7 +62,9 @@ class Settings:
         chosen["max_tokens"] = self.decoding.max_tokens
         kind = "sample" if self.decoding.sample else "beam" if self.decoding.beams > 1 else "greedy"
         said = [kind, *(f"{key}={value}" for key, value in sorted(chosen.items()) if key != "sample")]
-        drawn = {"seed": self.seed, "batch": self.batch} if self.decoding.sample else {}
+        drawn = {"seed": self.seed} if self.decoding.sample else {}
+        together = self.decoding.sample or self.decoding.search == PUBLISHED  # that search stops batch by batch
+        drawn |= {"batch": self.batch} if together else {}
         return {"decoding": ",".join(said), "precision": self.precision, **drawn}
 
     def key(self, run: Run, data: Loaded) -> str:

@@ -5,6 +5,7 @@ Shapes: B batch, T prompt and reply.
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -37,7 +38,7 @@ class Speaker:
         self.model: Any = loaded.to(self.device, torch.float32)
         pad = int(self.tokenizer.pad_token_id)
         self.collate = Collator(pad)
-        self.config = decoding.config(int(self.tokenizer.bos_token_id), int(self.tokenizer.eos_token_id), pad)
+        self.arguments = decoding.arguments(int(self.tokenizer.bos_token_id), int(self.tokenizer.eos_token_id), pad)
 
     def pack(self, dialogues: Sequence[Dialogue]) -> list[Packed]:
         """Pack dialogues with their gold replies, never cut.
@@ -61,7 +62,7 @@ class Speaker:
                 f"tokens, the decoder has room for {room}: take it out of the data, or train with more "
                 f"model.options.decoder.n_positions"
             )
-        return Packed(packed.sources, packed.items, packed.prompt, reply)
+        return replace(packed, reply=reply)
 
     @torch.inference_mode()
     def answer(self, packed: Sequence[Packed], seed: int) -> list[Said]:
@@ -78,7 +79,7 @@ class Speaker:
         prompts = self._move(self.collate.prompts(packed))
         ids = prompts.pop("input_ids")
         torch.manual_seed(seed)
-        rows: Tensor = self.model.generate(ids, memory=memory, generation_config=self.config, **prompts)
+        rows: Tensor = self.model.generate(ids, memory=memory, **self.arguments, **prompts)
         return [decode_reply(self.tokenizer, row) for row in rows[:, ids.shape[1] :].tolist()]
 
     def _autocast(self) -> AbstractContextManager[Any]:

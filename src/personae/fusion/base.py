@@ -66,7 +66,7 @@ class View:
 class Past:
     """The reply so far, for a fusion that needs its earlier positions (``stepwise`` False).
 
-    mask: (B, T, P), True where position t may look at position p: no later one and no padding. extend: given
+    mask: (B, T, P), True where position t may look at position p: itself, and earlier ones but padding. extend: given
     what the T positions of this step add, two tensors (B, H, T, D') of any H and D', returns the same of all
     P positions; they are kept between steps and follow their beams. Call it once per pass.
     """

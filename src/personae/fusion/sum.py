@@ -14,6 +14,8 @@ class DirectSum(Fusion):
     Contribution of source i: o_i, its cross-attention output. No parameters; any number of sources.
     """
 
+    outputs_only = True
+
     def forward(self, hidden: Tensor, views: Sequence[View]) -> tuple[Tensor, ...]:
         """Return (o_1, ..., o_N), each (B, T, D)."""
         return tuple(view.output for view in views)

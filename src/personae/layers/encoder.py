@@ -36,8 +36,19 @@ class SourceEncoder(nn.Module):
         """Width of the states."""
         return int(self.bert.config.hidden_size)
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, position_ids: Tensor | None = None) -> Encoded:
-        """Encode (B, S) ids with their mask; positions come from the mask unless given."""
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        position_ids: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+    ) -> Encoded:
+        """Encode (B, S) ids with their mask; positions come from the mask unless given.
+
+        A token's type is a token too, whose embedding is added (Wolf et al. 2019).
+        """
         where = positions(attention_mask) if position_ids is None else position_ids
-        states = self.bert(input_ids=input_ids, attention_mask=attention_mask, position_ids=where).last_hidden_state
+        words = self.bert.embeddings.word_embeddings
+        embedded = words(input_ids) if token_type_ids is None else words(input_ids) + words(token_type_ids)
+        states = self.bert(inputs_embeds=embedded, attention_mask=attention_mask, position_ids=where).last_hidden_state
         return Encoded(states, attention_mask.bool())

@@ -12,6 +12,7 @@ from transformers import GenerationMixin, PreTrainedModel
 from transformers.cache_utils import Cache
 from transformers.utils import ModelOutput
 
+from personae.errors import UserError
 from personae.layers.memory import Encoded, Memory
 from personae.registry import Registrable
 from personae.text.collate import IGNORED
@@ -25,7 +26,7 @@ class Output(ModelOutput):
 
     loss: scalar, nats; logits: (B, T, V), or with labels only the (M, V) rows that predict a label;
     nll: (B, T) nats of each label at its own position, 0 where there is none; terms: every loss term by name;
-    past_key_values: the self-attention cache.
+    past_key_values: the self-attention cache; choice_logits: (B, C) scores of candidate replies, where they were given.
     """
 
     loss: Tensor | None = None
@@ -33,6 +34,7 @@ class Output(ModelOutput):
     nll: Tensor | None = None
     terms: dict[str, Tensor] | None = None
     past_key_values: Cache | None = None
+    choice_logits: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,26 @@ class DialogueModel(PreTrainedModel, GenerationMixin, Registrable):
     def window(self) -> dict[str, int]:
         """The most tokens: per source, and for ``decoder`` (prompt and reply together)."""
 
+    @property
+    def voices(self) -> tuple[str, ...]:
+        """Whom a layer's contributions come from, in order: the sources, before them ``reply`` where it has one."""
+        return tuple(self.config.sources)
+
+    @property
+    def reads_sources(self) -> bool:
+        """Whether training needs ``labels`` (B, S) for the sources too."""
+        return False
+
+    @property
+    def ranks(self) -> bool:
+        """Whether a head tells the right reply from others, for which training needs ``candidates`` (B, C, T)."""
+        return False
+
+    @property
+    def candidate_end(self) -> str | None:
+        """The special token that follows a candidate's end token, for that head to read (None: nothing)."""
+        return None
+
     @abstractmethod
     def pack(self) -> Self:
         """Turn this model to bf16 for inference, weights packed for the CPU's matrix units where it has them.
@@ -107,6 +129,8 @@ class DialogueModel(PreTrainedModel, GenerationMixin, Registrable):
         **kwargs: Any,
     ) -> Any:
         """transformers' ``generate`` on (B, T) prompts; ``sources`` are encoded unless ``memory`` is given."""
+        if kwargs.get("custom_generate") is not None and kwargs.get("streamer") is not None:
+            raise UserError("generate: a custom_generate cannot be streamed: leave out streamer")
         if memory is None:
             memory = self.encode(sources or {})
         return super().generate(inputs, memory=memory, **kwargs)  # type: ignore[misc]

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from transformers import PreTrainedTokenizerFast
 
@@ -15,8 +15,19 @@ REMEMBERED = 500_000
 ROLE_MARKS = {PARTNER: PARTNER_MARK, SELF: SELF_MARK}
 SOURCE_MARKS = {"persona": PERSONA_MARK}
 
+# What a token's type says (Wolf et al. 2019): nothing, its source and speaker, or its speaker only.
+TYPES = ("none", "sources", "speakers")
+JOINT = "+"
+
 # Marks and words of one text.
 Part = tuple[list[int], list[int]]
+# Ids, positions of texts and types of one row.
+Row = tuple[list[int], list[int], list[int]]
+
+
+def parts_of(name: str) -> list[str]:
+    """The sources that one input of the model reads: ``persona+context`` is one row with both."""
+    return name.split(JOINT)
 
 
 @dataclass(frozen=True)
@@ -25,13 +36,19 @@ class Packed:
 
     ``sources``: ids per source; ``items``: per source and token, the position of the text it comes from in
     ``Dialogue.sources`` (-1 for marks and separators); ``prompt``: what the decoder reads before the reply,
-    begin token last; ``reply``: the reply with its end token.
+    begin token last; ``reply``: the reply with its end token. Where tokens have types, ``types`` holds them per
+    source and ``prompt_types`` for the prompt, whose last is the reply's too. For a model that ranks replies,
+    ``candidates`` holds several with their end tokens, of which the one at ``gold`` is the right one.
     """
 
     sources: Mapping[str, list[int]]
     items: Mapping[str, list[int]]
     prompt: list[int]
     reply: list[int]
+    types: Mapping[str, list[int]] | None = None
+    prompt_types: list[int] | None = None
+    candidates: list[list[int]] | None = None
+    gold: int = 0
 
     @property
     def length(self) -> int:
@@ -63,7 +80,11 @@ class Packer:
     ``budgets`` holds the most tokens per source and for ``reply``. Where a source with speakers (a context)
     does not fit, the oldest turns go first, counted from the current turn; where one without speakers (a
     persona) does not fit, the last texts go. A single text longer than its budget loses the tokens farthest
-    from the reply. Every cut is counted in ``cuts``; replies are never cut.
+    from the reply. Every cut is counted in ``cuts``; replies are never cut. A source ``a+b`` is one row that
+    holds both, each within its own budget.
+
+    ``types``: what a token's type is, one of ``TYPES``; ``marks`` False: texts stand without marks, so that only
+    types tell who spoke; ``turns``: of a source with speakers only so many, the newest, are read (not a cut).
     """
 
     def __init__(
@@ -72,10 +93,14 @@ class Packer:
         sources: Sequence[str],
         prompt: Sequence[str],
         budgets: Mapping[str, int],
+        types: str = TYPES[0],
+        marks: bool = True,
+        turns: int | None = None,
     ) -> None:
         self.tokenizer = tokenizer
         self.sources, self.prompt = tuple(sources), tuple(prompt)
         self.budgets = dict(budgets)
+        self.types, self.marks, self.turns = types, marks, turns
         self.cuts = Cuts()
         vocabulary = tokenizer.get_vocab()
         self._mark = {token: vocabulary[token] for token in SPECIAL_TOKENS}
@@ -86,7 +111,9 @@ class Packer:
         self._check()
 
     def _check(self) -> None:
-        needed = {*self.sources, *self.prompt, REPLY}
+        needed = {*self.needed, REPLY}
+        if self.types not in TYPES:
+            raise UserError(f"text.types='{self.types}'.{nearest(self.types, TYPES)} Choose one of: {', '.join(TYPES)}")
         for name in sorted(needed - self.budgets.keys()):
             raise UserError(f"text.budgets lacks '{name}': say how many tokens it may have")
         for name in sorted(self.budgets.keys() - needed):
@@ -104,22 +131,36 @@ class Packer:
                 f"{dialogue.conversation or 'a dialogue'}: the reply '{dialogue.response[:40]}' has {len(reply)} "
                 f"tokens, the window {self.budgets[REPLY]}: raise text.budgets.reply or set text.long_replies=skip"
             )
-        return Packed(packed.sources, packed.items, packed.prompt, reply)
+        return replace(packed, reply=reply)
 
     def pack_sources(self, dialogue: Dialogue) -> Packed:
         """Pack what the reply may rest on; ``reply`` stays empty."""
-        packed = {name: self.pack_source(name, dialogue) for name in {*self.sources, *self.prompt}}
+        rows = {name: self.pack_source(name, dialogue) for name in self.needed}
         self.cuts.dialogues += 1
-        prompt = [token for name in self.prompt for token in packed[name][0]]
+        packed = {name: self._join(name, rows) for name in {*self.sources, *self.prompt}}
+        prompt, types = ([each for name in self.prompt for each in packed[name][at]] for at in (0, 2))
+        typed = self.types != TYPES[0]
         return Packed(
             sources={name: packed[name][0] for name in self.sources},
             items={name: packed[name][1] for name in self.sources},
             prompt=[*prompt, int(self.tokenizer.bos_token_id)],
             reply=[],
+            types={name: packed[name][2] for name in self.sources} if typed else None,
+            prompt_types=[*types, self.reply_type] if typed else None,
         )
 
-    def pack_source(self, name: str, dialogue: Dialogue) -> tuple[list[int], list[int]]:
-        """Return the ids of source ``name`` and, per token, the position of its text (-1: a mark)."""
+    @property
+    def needed(self) -> set[str]:
+        """The sources that a dialogue must have."""
+        return {part for name in (*self.sources, *self.prompt) for part in parts_of(name)}
+
+    @property
+    def reply_type(self) -> int:
+        """The type of the reply's tokens."""
+        return int(self.tokenizer.bos_token_id) if self.types == TYPES[1] else self._mark[SELF_MARK]
+
+    def pack_source(self, name: str, dialogue: Dialogue) -> Row:
+        """Return the ids of source ``name``, per token the position of its text (-1: a mark), and its type."""
         texts = dialogue.sources.get(name, ())
         if not any(text.strip() for text in texts):
             has = ", ".join(key for key, value in dialogue.sources.items() if any(map(str.strip, value))) or "none"
@@ -128,8 +169,21 @@ class Packer:
                 f"give at least one sentence, or use a recipe without that source"
             )
         roles = dialogue.roles.get(name)
-        parts = [self._part(name, text, roles[at] if roles else None) for at, text in enumerate(texts)]
-        return self._fit(name, parts, newest_first=roles is not None)
+        first = max(0, len(texts) - self.turns) if roles and self.turns else 0
+        said = range(first, len(texts))
+        parts = [self._part(name, texts[at], roles[at] if roles else None) for at in said]
+        types = [self._type(name, roles[at] if roles else None) for at in said]
+        return self._fit(name, parts, types, first, newest_first=roles is not None)
+
+    def _join(self, name: str, rows: Mapping[str, Row]) -> Row:
+        """The row of one input; a separator stands between the sources of a joint one."""
+        ids, items, types = (list(each) for each in rows[parts_of(name)[0]])
+        for part in parts_of(name)[1:]:
+            between = [self._mark[SEPARATOR]] if self.marks else []
+            ids += between + rows[part][0]
+            items += [-1] * len(between) + rows[part][1]
+            types += rows[part][2][:1] * len(between) + rows[part][2]
+        return ids, items, types
 
     def encode(self, text: str) -> list[int]:
         """Ids of ``text`` as words within a line: a word is the same token wherever it stands."""
@@ -142,12 +196,21 @@ class Packer:
 
     def _part(self, name: str, text: str, role: str | None) -> Part:
         """Marks and words of one text; a source without speakers is marked once, at its head."""
+        if not self.marks:
+            return [], self.encode(text)
         if role is not None:
             return [self._mark[ROLE_MARKS[role]]], self.encode(text)
         return ([] if name in SOURCE_MARKS else [self._mark[SEPARATOR]]), self.encode(text)
 
-    def _fit(self, name: str, parts: Sequence[Part], newest_first: bool) -> tuple[list[int], list[int]]:
-        head = [self._mark[SOURCE_MARKS[name]]] if name in SOURCE_MARKS else []
+    def _type(self, name: str, role: str | None) -> int:
+        """The type of a text's tokens: its speaker's mark, else its source's; a persona's speaker is oneself."""
+        own = SOURCE_MARKS.get(name, SEPARATOR)
+        if role is None and self.types == TYPES[2] and own == PERSONA_MARK:
+            return self._mark[SELF_MARK]
+        return self._mark[own if role is None else ROLE_MARKS[role]]
+
+    def _fit(self, name: str, parts: Sequence[Part], types: Sequence[int], first: int, newest_first: bool) -> Row:
+        head = [self._mark[SOURCE_MARKS[name]]] if name in SOURCE_MARKS and self.marks else []
         room = self.budgets[name] - len(head)
         order = range(len(parts) - 1, -1, -1) if newest_first else range(len(parts))
         kept: dict[int, Part] = {}
@@ -159,12 +222,13 @@ class Packer:
             kept[at] = (marks, words if cost <= room else _shorten(words, room - len(marks), newest_first))
             room -= min(cost, room)
         self._count(name, parts, kept)
-        ids, items = list(head), [-1] * len(head)
+        ids, items, kinds = list(head), [-1] * len(head), list(types[:1]) * len(head)
         for at in sorted(kept):
             marks, words = kept[at]
             ids += marks + words
-            items += [-1] * len(marks) + [at] * len(words)
-        return ids, items
+            items += [-1] * len(marks) + [first + at] * len(words)
+            kinds += [types[at]] * (len(marks) + len(words))
+        return ids, items, kinds
 
     def _count(self, name: str, parts: Sequence[Part], kept: Mapping[int, Part]) -> None:
         lost = sum(len(words) for at, (_, words) in enumerate(parts) if at not in kept)

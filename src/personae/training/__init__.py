@@ -15,7 +15,7 @@ from personae.errors import UserError
 from personae.models import DialogueModel
 from personae.recipe import Recipe
 from personae.runs import Run
-from personae.text.pack import REPLY
+from personae.text.pack import REPLY, parts_of
 from personae.training.checkpoints import MarkComplete, newest_checkpoint
 from personae.training.corpus import Corpus, prepare
 from personae.training.curve import draw_curve
@@ -31,11 +31,11 @@ def train(recipe: Recipe, folder: Path, resume: bool = False, tell: Tell | None 
     not been. ``tell(step, of, values)`` hears every log line. Raises ``UserError`` where the folder holds
     another run, the data cannot be read, or the model cannot be saved.
     """
-    check_model(recipe)
+    candidate_end = check_model(recipe).candidate_end
     run = open_run(recipe, folder, resume)
     set_seed(recipe.train.seed)
     with PartialState(cpu=not torch.cuda.is_available()).main_process_first():
-        corpus = prepare(recipe, run.folder)
+        corpus = prepare(recipe, run.folder, candidate_end)
     model, weights = make_model(recipe, corpus)
     trainer = DialogueTrainer(model, corpus, recipe.train, run, callbacks=[MarkComplete(recipe.train.keep)])
     trainer.remove_callback(PrinterCallback)
@@ -90,12 +90,27 @@ def changed(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
     return [f"{part}.{key}" for part in one for key in one[part] if one[part][key] != other[part][key]]
 
 
-def check_model(recipe: Recipe) -> None:
-    """Refuse a model that no data could make right, before anything is read or written."""
+def check_model(recipe: Recipe) -> DialogueModel:
+    """Refuse a model that no data could make right, before anything is read or written; it has no weights."""
     chosen, ids = recipe.model, {"vocab_size": 3, "bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 2}
     kind = DialogueModel.get(chosen.name)
     with torch.device("meta"):
-        check_window(recipe, kind.create(chosen.sources, chosen.fusion, ids, chosen.options).window)
+        model = kind.create(chosen.sources, chosen.fusion, ids, chosen.options)
+    check_candidates(recipe, model)
+    check_window(recipe, model.window, 0 if model.candidate_end is None else 1)
+    return model
+
+
+def check_candidates(recipe: Recipe, model: DialogueModel) -> None:
+    """Refuse candidates that nobody would read, and a head without any to learn from."""
+    count = recipe.train.candidates
+    if count and not model.ranks:
+        raise UserError(
+            f"train.candidates={count} needs a head that reads them: model.name=fused with "
+            f"model.options.candidate_head=choice or binary; or set train.candidates=0"
+        )
+    if model.ranks and not count:
+        raise UserError("the candidate head has nothing to learn from: set train.candidates=2, or more")
 
 
 def make_model(recipe: Recipe, corpus: Corpus) -> tuple[DialogueModel, list[str]]:
@@ -114,11 +129,11 @@ def make_model(recipe: Recipe, corpus: Corpus) -> tuple[DialogueModel, list[str]
     return model, model.load_decoder(chosen.weights).lines()
 
 
-def check_window(recipe: Recipe, window: dict[str, int]) -> None:
-    """Refuse budgets that the model has no positions for."""
+def check_window(recipe: Recipe, window: dict[str, int], more: int = 0) -> None:
+    """Refuse budgets that the model has no positions for; ``more``: tokens after the reply."""
     budgets = recipe.text.budgets
-    needed = {name: budgets.get(name, 0) for name in recipe.model.sources}
-    needed["decoder"] = sum(budgets.get(name, 0) for name in (*recipe.model.prompt, REPLY)) + 1
+    needed = {name: row_size(name, budgets) for name in recipe.model.sources}
+    needed["decoder"] = sum(row_size(name, budgets) for name in (*recipe.model.prompt, REPLY)) + 1 + more
     for name, size in needed.items():
         if size > window[name]:
             key = "decoder.n_positions" if name == "decoder" else "encoder.max_position_embeddings"
@@ -126,6 +141,11 @@ def check_window(recipe: Recipe, window: dict[str, int]) -> None:
                 f"text.budgets ask for {size} tokens in '{name}', the model has {window[name]} positions: "
                 f"lower the budgets or raise model.options.{key}"
             )
+
+
+def row_size(name: str, budgets: dict[str, int]) -> int:
+    """The most tokens of one input, separators between the sources of a joint one included."""
+    return sum(budgets.get(part, 0) + 1 for part in parts_of(name)) - 1
 
 
 def run_trainer(trainer: DialogueTrainer, checkpoint: Path | None) -> None:

@@ -1,11 +1,10 @@
 """A recipe's data, read, packed and counted."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from torch.utils.data import Dataset
 from transformers import PreTrainedTokenizerFast
 
 from personae.data import interview
@@ -14,22 +13,10 @@ from personae.errors import UserError, nearest
 from personae.recipe import Recipe
 from personae.runs import Run, make_packer
 from personae.text.dialogue import Dialogue
-from personae.text.pack import REPLY, Packed, Packer
+from personae.text.pack import REPLY, Packer
 from personae.text.style import restyle
 from personae.text.tokenizer import load_tokenizer, train_tokenizer
-
-
-class PackedDataset(Dataset[Packed]):
-    """Packed dialogues in memory."""
-
-    def __init__(self, examples: Sequence[Packed]) -> None:
-        self.examples = list(examples)
-
-    def __len__(self) -> int:
-        return len(self.examples)
-
-    def __getitem__(self, index: int) -> Packed:
-        return self.examples[index]
+from personae.training.examples import CandidateDataset, PackedDataset, Replies
 
 
 @dataclass(frozen=True)
@@ -43,8 +30,11 @@ class Corpus:
     report: dict[str, Any]
 
 
-def prepare(recipe: Recipe, folder: Path) -> Corpus:
-    """Read, tokenise and pack what ``recipe`` names; a trained tokenizer is kept in ``folder``."""
+def prepare(recipe: Recipe, folder: Path, candidate_end: str | None = None) -> Corpus:
+    """Read, tokenise and pack what ``recipe`` names; a trained tokenizer is kept in ``folder``.
+
+    ``candidate_end``: the token after each candidate reply, where there are candidates.
+    """
     train, valid = read(recipe, folder)
     few = recipe.data.conversations
     chosen = (train if few is None else train.draw(few, recipe.train.seed)[0]).dialogues
@@ -52,15 +42,19 @@ def prepare(recipe: Recipe, folder: Path) -> Corpus:
     held_out = [restyle(dialogue, recipe.text.style) for dialogue in valid.dialogues]
     tokenizer = make_tokenizer(recipe, folder, chosen)
     packer = make_packer(recipe, tokenizer)
-    packed, long = pack(packer, chosen, recipe.text.long_replies)
-    held, held_long = pack(packer, held_out, recipe.text.long_replies)
-    report = {
+    chosen, long = short_enough(packer, chosen, recipe.text.long_replies)
+    held_out, held_long = short_enough(packer, held_out, recipe.text.long_replies)
+    packed, held = (pack(recipe, packer, each, candidate_end) for each in (chosen, held_out))
+    report: dict[str, Any] = {
         "train": {"examples": len(packed), "sha256": train.sha256, "skipped_lines": train.skipped},
         "valid": {"examples": len(held), "sha256": valid.sha256, "skipped_lines": valid.skipped},
         "cuts": packer.cuts.as_dict(),
         "long_replies_left_out": long + held_long,
     }
-    return Corpus(tokenizer, packer, PackedDataset(packed), PackedDataset(held), report)
+    for split, data in (("train", packed), ("valid", held)):
+        if isinstance(data, CandidateDataset):
+            report[split]["candidates"] = data.facts()
+    return Corpus(tokenizer, packer, packed, held, report)
 
 
 def read(recipe: Recipe, folder: Path) -> tuple[Loaded, Loaded]:
@@ -106,14 +100,21 @@ def texts(dialogues: Iterable[Dialogue]) -> set[str]:
     return {text for each in dialogues for part in (*each.sources.values(), each.golds) for text in part}
 
 
-def pack(packer: Packer, dialogues: Iterable[Dialogue], long_replies: str) -> tuple[list[Packed], int]:
-    """Pack ``dialogues``; replies over their budget are an error, or with "skip" left out and counted."""
-    packed, left_out = [], 0
-    for dialogue in dialogues:
-        if long_replies == "skip" and len(packer.encode(dialogue.response)) + 1 > packer.budgets[REPLY]:
-            left_out += 1
-        else:
-            packed.append(packer(dialogue))
-    if not packed:
+def short_enough(packer: Packer, dialogues: list[Dialogue], long_replies: str) -> tuple[list[Dialogue], int]:
+    """``dialogues``, with "skip" without those whose reply is over its budget, and how many these are."""
+    if long_replies != "skip":
+        return dialogues, 0
+    kept = [each for each in dialogues if len(packer.encode(each.response)) + 1 <= packer.budgets[REPLY]]
+    if not kept:
         raise UserError("every reply is over text.budgets.reply: raise it")
-    return packed, left_out
+    return kept, len(dialogues) - len(kept)
+
+
+def pack(recipe: Recipe, packer: Packer, dialogues: list[Dialogue], candidate_end: str | None) -> PackedDataset:
+    """Pack ``dialogues``, with candidates where the recipe has them."""
+    packed = [packer(dialogue) for dialogue in dialogues]
+    if not recipe.train.candidates:
+        return PackedDataset(packed)
+    end = [] if candidate_end is None else [packer.tokenizer.get_vocab()[candidate_end]]
+    replies = Replies(packer, dialogues, recipe.train.candidates - 1)
+    return CandidateDataset(packed, replies, recipe.train.seed, end)

@@ -12,13 +12,15 @@ from safetensors import SafetensorError
 from transformers import Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from personae.errors import UserError
+from personae.fusion import Fusion
 from personae.models import DialogueModel
 from personae.recipe import TrainRecipe
 from personae.runs import Run
 from personae.text.collate import Collator
 from personae.training.batches import BucketSampler
 from personae.training.corpus import Corpus
-from personae.training.validation import OpenShares, batches, perplexity, validate
+from personae.training.examples import CandidateDataset
+from personae.training.validation import Choices, OpenShares, batches, perplexity, validate
 
 CLOSED = 0.01
 
@@ -71,15 +73,30 @@ def arguments(train: TrainRecipe, run: Run, steps_per_epoch: int) -> TrainingArg
         raise UserError(f"train: {str(error).splitlines()[0]}") from error
 
 
+def fusion_parameters(model: Any) -> set[torch.nn.Parameter]:
+    """The parameters of every fusion in ``model``."""
+    return {one for module in model.modules() if isinstance(module, Fusion) for one in module.parameters()}
+
+
+def split_rate(optimizer: torch.optim.Optimizer, chosen: set[torch.nn.Parameter], times: float) -> None:
+    """Move ``chosen`` parameters into groups of their own whose learning rate is ``times`` as high."""
+    for group in list(optimizer.param_groups):
+        moved = [one for one in group["params"] if one in chosen]
+        if moved:
+            group["params"] = [one for one in group["params"] if one not in chosen]
+            optimizer.add_param_group({**group, "params": moved, "lr": times * group["lr"]})
+
+
 class DialogueTrainer(Trainer):
     """Trainer whose validation is exact and whose best model is kept apart from checkpoints."""
 
     def __init__(self, model: DialogueModel, corpus: Corpus, train: TrainRecipe, run: Run, **kwargs: Any) -> None:
         self.recipe, self.run, self.corpus = train, run, corpus
         self.part = train.batch // train.accumulation
-        self.collate = Collator(int(corpus.tokenizer.pad_token_id))
+        self.collate = Collator(int(corpus.tokenizer.pad_token_id), source_labels=model.reads_sources)
         steps = math.ceil(len(corpus.train) / (train.batch * int(os.environ.get("WORLD_SIZE", "1"))))
-        self.terms: dict[str, list[float]] = {}
+        self.terms: dict[str, float] = {}
+        self.steps = 0
         super().__init__(
             model=model,
             args=arguments(train, run, steps),
@@ -91,37 +108,61 @@ class DialogueTrainer(Trainer):
 
     def _get_train_sampler(self, train_dataset: Any = None) -> BucketSampler:
         lengths = [packed.length for packed in self.corpus.train.examples]
-        return BucketSampler(lengths, self.part, self.recipe.seed, self.recipe.buckets)
+        sampler = BucketSampler(lengths, self.part, self.recipe.seed, self.recipe.buckets)
+        if isinstance(self.corpus.train, CandidateDataset):
+            self.corpus.train.clock = sampler
+        return sampler
+
+    def get_batch_samples(self, *args: Any, **kwargs: Any) -> Any:
+        """The parts of one optimiser step; each learns how many examples all have, for losses per example."""
+        parts, items = super().get_batch_samples(*args, **kwargs)
+        ranked = [part for part in parts if "candidates" in part]
+        examples = sum(len(part["labels"]) for part in ranked) * self.accelerator.num_processes
+        for part in ranked:
+            part["candidates"]["examples"] = examples
+        return parts, items
+
+    def create_optimizer(self, *args: Any, **kwargs: Any) -> Any:
+        """Trainer's optimiser; the fusion's parameters get ``fusion_rate`` times the learning rate."""
+        fresh = self.optimizer is None
+        optimizer = super().create_optimizer(*args, **kwargs)
+        if fresh and self.recipe.fusion_rate != 1.0:
+            split_rate(optimizer, fusion_parameters(self.model), self.recipe.fusion_rate)
+        return optimizer
 
     def compute_loss(
         self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
         """The model's loss; its terms are kept for the log."""
         loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
+        self.steps += self.accelerator.sync_gradients
         if len(outputs.terms) > 1:
             for name, value in outputs.terms.items():
-                self.terms.setdefault(name, []).append(float(value))
+                self.terms[name] = self.terms.get(name, 0.0) + float(value) * self.accelerator.num_processes
         return (loss, outputs) if return_outputs else loss
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Add the mean of every loss term since the last log."""
+        """Beside the loss, every term of it, per step since the last log; the parts of a step add up."""
         logs.pop("train_loss", None)  # a mean over the steps of this process alone: wrong after a resume
-        terms = {f"loss/{name}": sum(values) / len(values) for name, values in self.terms.items()}
-        self.terms = {}
-        super().log({**logs, **terms}, start_time)
+        if "loss" in logs:
+            logs |= {f"loss/{name}": value / max(self.steps, 1) for name, value in self.terms.items()}
+            self.terms, self.steps = {}, 0
+        super().log(logs, start_time)
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """Nats and perplexity per token over the whole validation set; keeps the best model."""
+        """Nats and perplexity per token over the whole validation set, right choices; keeps the best model."""
         model: DialogueModel = self.accelerator.unwrap_model(self.model)
         was_training = model.training
         model.train(False)
-        data = (self._prepare_inputs(batch) for batch in batches(self.corpus.valid.examples, self.part, self.collate))
+        data = (self._prepare_inputs(batch) for batch in batches(self.corpus.valid, self.part, self.collate))
+        choices = Choices()
         with self.accelerator.autocast(), OpenShares(model) as shares:
-            nats, tokens = validate(model, shares.counted(data))
+            nats, tokens = validate(model, shares.counted(data), choices)
         model.train(was_training)
         metrics = {
             "eval_loss": nats / tokens,
             "eval_perplexity": perplexity(nats / tokens),
+            **choices.metrics(),
             **self._opened(shares),
         }
         self.log(metrics)
@@ -155,7 +196,8 @@ class DialogueTrainer(Trainer):
             self.run.save_model(model, self.corpus.tokenizer)
 
     def _opened(self, shares: OpenShares) -> dict[str, float]:
-        layers = shares.shares(self.corpus.packer.sources)
+        model: DialogueModel = self.accelerator.unwrap_model(self.model)
+        layers = shares.shares(model.voices)
         if layers and all(share < CLOSED for layer in layers for share in layer.values()):
             warnings.warn(
                 "less than 1 % of every source's contribution is open in every layer: the model answers almost "

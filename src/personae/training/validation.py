@@ -1,7 +1,7 @@
 """Exact validation: nats per token over a data set, and how open each source's contributions are."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -9,8 +9,9 @@ from torch import Tensor
 
 from personae.fusion import Fusion
 from personae.models import DialogueModel
+from personae.models.base import Output
 from personae.text.collate import IGNORED, Collator
-from personae.text.pack import Packed
+from personae.training.examples import PackedDataset
 
 
 class OpenShares:
@@ -37,9 +38,10 @@ class OpenShares:
             hook.remove()
 
     def counted(self, data: Iterator[Any]) -> Iterator[Any]:
-        """Pass batches on to the model, noting which tokens are real."""
+        """Pass batches on to the model, noting which tokens it reads are real: with candidates, all of theirs."""
         for batch in data:
-            self.mask = batch["attention_mask"].bool()
+            rows = batch.get("candidates", batch)
+            self.mask = rows["attention_mask"].bool().flatten(0, -2)
             self.real += int(self.mask.sum())
             yield batch
 
@@ -54,21 +56,41 @@ class OpenShares:
         return [{name: count / self.real for name, count in zip(sources, each, strict=True)} for each in layers]
 
 
-def batches(examples: Sequence[Packed], size: int, collate: Collator) -> Iterator[dict[str, Any]]:
+class Choices:
+    """Counts how often the model's candidate head prefers the gold reply; of equal scores the first counts."""
+
+    def __init__(self) -> None:
+        self.right, self.of = 0, 0
+
+    def count(self, batch: Mapping[str, Any], output: Output) -> None:
+        """Count one batch, if it has candidates."""
+        if output.choice_logits is not None:
+            gold = batch["candidates"]["labels"]
+            self.right += int((output.choice_logits.argmax(-1) == gold).sum())
+            self.of += len(gold)
+
+    def metrics(self) -> dict[str, float]:
+        """For the log."""
+        return {"eval_choice_accuracy": self.right / self.of} if self.of else {}
+
+
+def batches(examples: PackedDataset, size: int, collate: Collator) -> Iterator[dict[str, Any]]:
     """Padded batches of like length, in an order that does not depend on the data's."""
-    order = sorted(range(len(examples)), key=lambda at: examples[at].length)
+    order = sorted(range(len(examples)), key=lambda at: examples.examples[at].length)
     for start in range(0, len(order), size):
         yield collate([examples[at] for at in order[start : start + size]])
 
 
 @torch.no_grad()
-def validate(model: DialogueModel, data: Iterator[dict[str, Any]]) -> tuple[float, int]:
-    """Total nats and number of tokens of the replies, end tokens included."""
+def validate(model: DialogueModel, data: Iterator[dict[str, Any]], choices: Choices | None = None) -> tuple[float, int]:
+    """Total nats and number of tokens of the replies, end tokens included; ``choices`` counts beside them."""
     nats, tokens = 0.0, 0
     for batch in data:
         output = model(**batch)
         nats += output.nll.double().sum().item()
         tokens += int((batch["labels"] != IGNORED).sum())
+        if choices is not None:
+            choices.count(batch, output)
     return nats, tokens
 
 
