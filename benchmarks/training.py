@@ -1,11 +1,13 @@
 """How fast PAA trains, beside DirectSUM and plain GPT-2.
 
     python benchmarks/training.py --out benchmarks/results/training.json
+    python benchmarks/training.py --fusions all --no-memory --out benchmarks/results/training-fusions.json
 
 One JSON line on stdout, progress on stderr. `docs/performance.md` says what is measured. A step is forward,
 backward, clipping and the optimiser that transformers' Trainer takes. Variants: paa; sum: the same model with
 fusion `sum`; gpt2: HF's GPT-2 with as many parameters, on persona, context, begin token and reply as one row,
-loss on the reply. Models meet in pairs, since three optimisers do not fit in a small memory.
+loss on the reply. Models meet in pairs, since three optimisers do not fit in a small memory. With ``--fusions``
+every fusion named meets ``sum`` instead (``all``: every one that takes two sources).
 """
 
 import argparse
@@ -17,9 +19,11 @@ import common
 import torch
 from common import Size, Variant
 
+from personae.fusion import Fusion
+
 PAIRS = {"paa_over_sum": ("paa", "sum"), "paa_over_gpt2": ("paa", "gpt2")}
 VARIANTS = ("paa", "sum", "gpt2")
-AIMS = {"paa_over_sum": 1.05}
+AIM = 1.05  # seconds of a step over those with ``sum``
 CLIP = 0.1  # the paper's
 
 
@@ -49,6 +53,13 @@ class Step:
         assert math.isfinite(loss.item()), "the loss is not finite"
 
 
+def against_sum(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """A pair with ``sum`` for each fusion."""
+    kinds = {name: Fusion.get(name) for name in Fusion.names()}
+    two = [name for name, kind in kinds.items() if kind.arity in (None, 2) and kind.least <= 2 and name != "sum"]
+    return {f"{name}_over_sum": (name, "sum") for name in (two if list(names) == ["all"] else names)}
+
+
 def pair(options: argparse.Namespace, size: Size, names: Sequence[str], batch: int, dtype: str) -> common.Times:
     """Times of two models side by side."""
     variants = {name: Variant(Step(size, name, batch, dtype)) for name in names}
@@ -61,14 +72,14 @@ def row(options: argparse.Namespace, size: Size, batch: int, dtype: str) -> dict
     examples = common.packed(size, batch)
     ratios: dict[str, Any] = {"ratios": {}, "cpu_ratios": {}}
     times: common.Times = {}
-    for name, names in PAIRS.items():
+    for name, names in options.pairs.items():
         measured = pair(options, size, names, batch, dtype)
         for kind, found in common.ratios(measured, {name: names}).items():
             ratios[kind].update(found)
         times.update({model: times.get(model, []) + runs for model, runs in measured.items()})
     read = sum(example.length for example in common.concatenated(examples))
     taken = common.seconds(times)
-    speed = {name: common.shown(read / taken["seconds"][name]["median"]) for name in VARIANTS}
+    speed = {name: common.shown(read / taken["seconds"][name]["median"]) for name in times}
     tokens = {"tokens": common.described(examples), "tokens_per_step": read, "tokens_per_second": speed}
     return {"batch": batch, "dtype": dtype, **tokens, **ratios, **taken, "peak_mib": peaks}
 
@@ -92,7 +103,9 @@ def main() -> None:
     """Measure and report."""
     parser = common.parser(__doc__, batches=[8], repeats=5)
     parser.add_argument("--peak", choices=VARIANTS, help=argparse.SUPPRESS)
+    parser.add_argument("--fusions", nargs="+", help="pair each of these with sum")
     options = parser.parse_args()
+    options.pairs = against_sum(options.fusions) if options.fusions else PAIRS
     size = common.TINY if options.tiny else common.PAPER
     if options.peak:
         print_peak(options, size)
@@ -101,11 +114,13 @@ def main() -> None:
         "benchmark": "training",
         "size": "tiny" if options.tiny else "paper",
         **common.circumstances(),
-        "parameters": common.parameters(size, ["paa", "sum"]),
+        "parameters": common.parameters(
+            size, sorted({name for both in options.pairs.values() for name in both} - {"gpt2"})
+        ),
         "repeats": options.repeats,
         "bf16_means": "autocast; weights, gradients and optimiser are fp32",
         "tokens_mean": "persona, context, begin token and reply, each once and without padding, for all three",
-        "aims": AIMS,
+        "aims": {name: AIM for name in options.pairs if name.endswith("_over_sum")},
     }
     result["rows"] = [row(options, size, batch, dtype) for dtype in options.dtypes for batch in options.batches]
     common.report(result, options.out)

@@ -26,6 +26,16 @@ ENCODER = {
     "max_position_embeddings": 32,
 }
 DECODER = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 48}
+LLAMA = {
+    "model_type": "llama",
+    "hidden_size": 16,
+    "intermediate_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "max_position_embeddings": 48,
+    "attention_dropout": 0.1,
+}
 # Options that make a small model, by the model's name; a new model adds its line here.
 TINY: Mapping[str, Mapping[str, Any]] = {
     "fused": {"encoder": ENCODER, "decoder": DECODER},
@@ -37,6 +47,7 @@ TINY: Mapping[str, Mapping[str, Any]] = {
         "filter_size": 5,
         "dropout": 0.1,
     },
+    "hosted": {"base_config": LLAMA, "tune": "all"},
 }
 # Other wirings of the same network, each a change of the options above.
 VARIANTS: Mapping[str, Mapping[str, Any]] = {

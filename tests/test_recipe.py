@@ -7,7 +7,7 @@ from personae.errors import UserError
 from personae.fusion import Fusion
 from personae.models import DialogueModel
 from personae.recipe import Recipe, load_recipe, make_recipe, read_recipe, shipped
-from personae.text.pack import REPLY
+from personae.text.pack import REPLY, parts_of
 
 SHIPPED = shipped()
 each_recipe = pytest.mark.parametrize("name", SHIPPED)
@@ -29,7 +29,8 @@ def test_it_loads_and_names_what_exists(name):
     assert recipe.model.name in DialogueModel.names()
     if recipe.model.sources:
         assert recipe.model.fusion["name"] in Fusion.names()
-    assert set(recipe.text.budgets) == {*recipe.model.sources, *recipe.model.prompt, REPLY}
+    parts = {part for name in (*recipe.model.sources, *recipe.model.prompt) for part in parts_of(name)}
+    assert set(recipe.text.budgets) == {*parts, REPLY}
     assert recipe.data.generate is not None or recipe.data.train or "data" in SHIPPED[name].read_text(encoding="utf-8")
 
 
@@ -172,3 +173,121 @@ def test_yaml_objects_are_not_made(tmp_path):
 def test_recipes_are_plain_yaml():
     for path in SHIPPED.values():
         assert isinstance(yaml.safe_load(path.read_text(encoding="utf-8")), dict)
+
+
+def written(folder, name, text):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+BASE = """
+text: {budgets: {persona: 10, reply: 5}}
+model: {fusion: {name: paa, tau: 0.5}, options: {pooler: true, encoder: {hidden_size: 8}}}
+data: {train: [a.txt, b.txt]}
+train: {lr: 0.1, batch: 4}
+"""
+
+
+def extending(folder, text):
+    """A recipe that says ``text`` over ``BASE``."""
+    written(folder, "base.yaml", BASE)
+    return load_recipe(written(folder, "mine.yaml", f"extends: base.yaml\n{text}"))
+
+
+def test_a_recipe_extends_a_shipped_one_and_says_only_what_differs(tmp_path):
+    path = written(tmp_path, "mine.yaml", "extends: interview/paa\ntrain: {lr: 0.5}\n")
+    expected = load_recipe("interview/paa", ["train.lr=0.5"])
+    assert load_recipe(path) == expected
+    load_recipe(path).write(tmp_path / "resolved.yaml")
+    assert read_recipe(tmp_path / "resolved.yaml") == expected
+    assert "extends" not in (tmp_path / "resolved.yaml").read_text()
+
+
+def test_a_path_is_relative_to_the_file_and_chains_go_on(tmp_path):
+    written(tmp_path, "below/base.yaml", BASE)
+    written(tmp_path, "below/middle.yaml", "extends: base.yaml\ntrain: {batch: 8}\n")
+    recipe = load_recipe(written(tmp_path, "mine.yaml", "extends: below/middle.yaml\ntrain: {epochs: 2}\n"))
+    assert (recipe.train.lr, recipe.train.batch, recipe.train.epochs) == (0.1, 8, 2)
+
+
+def test_mappings_are_merged_and_lists_replaced(tmp_path):
+    recipe = extending(
+        tmp_path,
+        "text: {budgets: {persona: 20}}\ndata: {train: [c.txt]}\nmodel: {options: {encoder: {layers: 1}}}\n",
+    )
+    assert recipe.text.budgets == {"persona": 20, "reply": 5}
+    assert recipe.data.train == ["c.txt"]
+    assert recipe.model.options == {"pooler": True, "encoder": {"hidden_size": 8, "layers": 1}}
+
+
+@pytest.mark.parametrize(
+    ("fusion", "expected"),
+    [
+        ("{tau: 0.25}", {"name": "paa", "tau": 0.25}),
+        ("{name: paa}", {"name": "paa", "tau": 0.5}),
+        ("{name: sum}", {"name": "sum"}),
+        ("{name: routing, alpha: 0.1}", {"name": "routing", "alpha": 0.1}),
+        ("{}", {}),
+        ("null", {}),
+    ],
+)
+def test_another_fusion_leaves_the_old_options_behind(fusion, expected, tmp_path):
+    assert extending(tmp_path, f"model: {{fusion: {fusion}}}\n").model.fusion == expected
+
+
+def test_another_model_leaves_the_old_options_behind(tmp_path):
+    recipe = extending(tmp_path, "model: {name: seq2seq, options: {depth: 4}}\n")
+    assert recipe.model.options == {"depth": 4}
+    assert recipe.model.fusion == {"name": "paa", "tau": 0.5}
+    assert extending(tmp_path, "model: {name: fused}\n").model.options["pooler"] is True
+
+
+def test_an_empty_mapping_clears_and_a_sections_head_says_nothing(tmp_path):
+    recipe = extending(tmp_path, "model: {options: {encoder: {}}}\ntext: {budgets: null}\ntrain:\n")
+    assert recipe.model.options == {"pooler": True, "encoder": {}}
+    assert recipe.text.budgets == {}
+    assert recipe.train.lr == 0.1
+    assert extending(tmp_path, "train: {}\n").train == Recipe().train
+
+
+@pytest.mark.parametrize(
+    ("overrides", "fusion"),
+    [
+        (["model.fusion.name=sum"], {"name": "sum"}),
+        (["model.fusion.name=paa"], {"name": "paa", "tau": "context"}),
+        (["model.fusion.alpha=0.1", "model.fusion.name=routing"], {"name": "routing", "alpha": 0.1}),
+        (["model.fusion.name=sum", "model.fusion.name=paa"], {"name": "paa", "tau": "context"}),
+        (["model.fusion={}"], {}),
+        (["model.fusion=null"], {}),
+    ],
+)
+def test_an_override_of_the_fusions_name_drops_its_old_options(overrides, fusion):
+    assert load_recipe("interview/paa", overrides).model.fusion == fusion
+
+
+def test_an_override_of_the_models_name_drops_its_old_options_and_no_given_ones():
+    recipe = load_recipe("interview/paa", ["model.options.depth=4", "model.name=seq2seq"])
+    assert recipe.model.options == {"depth": 4}
+
+
+def test_overrides_apply_after_what_is_extended(tmp_path):
+    path = written(tmp_path, "mine.yaml", "extends: interview/paa\ntrain: {lr: 0.5}\n")
+    assert load_recipe(path, ["train.lr=0.25"]).train.lr == 0.25
+    assert complaint("extends=interview/paa").startswith("unknown recipe key 'extends'")
+
+
+@pytest.mark.parametrize(
+    ("base", "expected"),
+    [
+        ("mine.yaml", "in a circle: {folder}/mine.yaml -> {folder}/mine.yaml"),
+        ("other.yaml", "in a circle: {folder}/mine.yaml -> {folder}/other.yaml -> {folder}/mine.yaml"),
+        ("interview/pa", "{folder}/mine.yaml: extends: no recipe 'interview/pa'. Did you mean 'interview/paa'?"),
+        ("[a, b]", "{folder}/mine.yaml: extends should be a recipe's name or a path"),
+    ],
+)
+def test_what_cannot_be_extended_is_the_users_error(base, expected, tmp_path):
+    written(tmp_path, "other.yaml", "extends: mine.yaml\n")
+    path = written(tmp_path, "mine.yaml", f"extends: {base}\n")
+    assert expected.format(folder=tmp_path) in complaint(name=path)

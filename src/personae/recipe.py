@@ -17,7 +17,10 @@ from personae.text.style import STYLES
 
 EXTENDS = "extends"
 # Numbers of ``train`` that mean nothing at 0.
-ABOVE_ZERO = ("batch", "accumulation", "lr", "fusion_rate", "epochs", "evaluate_every", "save_every", "keep")
+ABOVE_ZERO = (
+    *("batch", "accumulation", "lr", "fusion_rate", "epochs"),
+    *("evaluate_every", "save_every", "keep", "log_every"),
+)
 
 
 @dataclass
@@ -323,7 +326,7 @@ def _check_values(recipe: Recipe) -> None:
     if recipe.data.holdout and (recipe.data.valid or recipe.data.generate):
         raise UserError("data.holdout takes validation from data.train: leave out data.valid and data.generate")
     _one_of("data.on_error", recipe.data.on_error, ("raise", "skip"))
-    for name in (*ABOVE_ZERO, "log_every"):
+    for name in ABOVE_ZERO:
         _above_zero(f"train.{name}", getattr(train, name))
     for key, number in (
         ("train.steps", train.steps),

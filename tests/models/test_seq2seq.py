@@ -66,15 +66,22 @@ def test_there_are_no_weights_to_start_from():
         create().load_decoder("gpt2")
 
 
+@pytest.mark.parametrize("where", ["reply", "context"])
+def test_types_are_not_passed_over_in_silence(where):
+    batch = batch_of()
+    part = batch if where == "reply" else batch["sources"][where]
+    part["token_type_ids"] = torch.zeros_like(part["input_ids"])
+    with pytest.raises(UserError, match=r"text\.types=none"):
+        create()(**batch)
+
+
 def test_the_window_is_an_option():
     assert create(max_positions=64).window == {"persona": 64, "context": 64, "decoder": 64}
 
 
-def test_one_source_needs_no_fusion_by_name():
-    model = create(fusion={}, sources=["context"]).eval()
-    batch = batch_of(sources=["context"])
-    assert model(**batch).logits.shape == (3, 9, 40)
-    assert model.config.fusion == {"name": "sum"}
+def test_one_source_is_enough():
+    model = create(sources=["context"]).eval()
+    assert model(**batch_of(sources=["context"])).logits.shape == (3, 9, 40)
 
 
 def test_encoders_are_apart_or_one():

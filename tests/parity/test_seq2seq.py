@@ -15,10 +15,14 @@ import torch
 from safetensors import safe_open
 from torch import Tensor
 
+from personae.decoding.adapter import CustomSearch
+from personae.decoding.beam_published import published_beam_search
 from personae.models import Seq2seqConfig, Seq2seqModel
 from personae.models.seq2seq import network
 from personae.models.seq2seq.layers import Convolutions
 
+# Of the recorded search; a reply that has not ended loses its last token.
+BEAMS, MOST, LENGTH_PENALTY = 3, 12, 0.6
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 # The published input -> our source, and the published fusion -> ours.
 INPUTS = {"source": "context", "persona": "persona", "history": "context"}
@@ -90,7 +94,7 @@ class Recording:
         several = len(self.sources) > 1
         return Seq2seqConfig(
             sources=list(self.sources),
-            fusion={"name": FUSIONS[self.facts["fusion"]]} if several else None,
+            fusion={"name": FUSIONS[self.facts["fusion"]] if several else "sum"},
             share_encoder=True,
             pointer=self.facts["pointer"] == "True",
             **{ours: self.number(theirs) for ours, theirs in sizes.items()},
@@ -177,3 +181,17 @@ def test_rows_without_padding_need_nothing_published(recording: Recording) -> No
     real = target["attention_mask"][whole].bool()
     expected = recording.tensors["out.logprobs"][whole]
     torch.testing.assert_close(found.logits.log_softmax(-1)[real], expected[real], **CLOSE)
+
+
+def test_the_published_search_gives_the_recorded_replies(recording: Recording, padding_as_published: None) -> None:
+    """It starts from the speaker's token, as in training, and runs through our cache."""
+    found = recording.model().generate(
+        torch.full((len(recording.tensors["in.target"]), 1), recording.number("talker1")),
+        sources=recording.sources,
+        num_beams=BEAMS,
+        max_new_tokens=MOST,
+        custom_generate=CustomSearch(published_beam_search, LENGTH_PENALTY),
+    )
+    ends = {recording.number("eos"), recording.number("pad")}
+    replies = [[token for token in reply if token not in ends] for reply in found[:, 1:].tolist()]
+    assert replies == [recording.tensors[f"out.beam_predict.{row}"].tolist() for row in range(len(replies))]

@@ -35,8 +35,9 @@ class CustomSearch:
     """Lets ``generate(custom_generate=...)`` run ``search`` with its exponent ``length_penalty``.
 
     It takes the number of beams, copies and tokens, the special tokens, the logits processors and the stopping
-    criteria from ``generate``, and returns (B * copies, T + n) ids, n those of the longest reply; with ``return_dict_in_generate`` also
-    ``sequences_scores``. Raises ``UserError`` for settings that it would have to ignore.
+    criteria from ``generate``, and returns (B * copies, T + n) ids, n those of the longest reply; with
+    ``return_dict_in_generate`` also ``sequences_scores``. Raises ``UserError`` for settings that it would have to
+    ignore.
     """
 
     search: Callable[[Task, float], Found]
@@ -94,7 +95,8 @@ class ModelSteps:
         self.inputs = self.model._update_model_kwargs_for_generation(
             outputs, self.inputs, is_encoder_decoder=self.model.config.is_encoder_decoder
         )
-        scores: Tensor = self.processors(rows, outputs.logits[:, -1].float().log_softmax(-1))
+        logits = outputs.logits[:, -1].to(rows.device, torch.float32)
+        scores: Tensor = self.processors(rows, logits.log_softmax(-1))
         return scores
 
     def _first(self, rows: Tensor) -> Any:

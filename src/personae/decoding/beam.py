@@ -4,8 +4,8 @@ A reply of n tokens, the end token counted, scores log P / ((5 + n) / 6) ** alph
 """
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
-from torch.nn import functional as F
 
 from personae.decoding.task import Found, Task, extend, penalty, pick
 

@@ -2,5 +2,16 @@
 
 from personae.models.base import DialogueModel, Output
 from personae.models.fused import FusedConfig, FusedModel
+from personae.models.hosted import HostedConfig, HostedModel
+from personae.models.seq2seq import Seq2seqConfig, Seq2seqModel
 
-__all__ = ["DialogueModel", "FusedConfig", "FusedModel", "Output"]
+__all__ = [
+    "DialogueModel",
+    "FusedConfig",
+    "FusedModel",
+    "HostedConfig",
+    "HostedModel",
+    "Output",
+    "Seq2seqConfig",
+    "Seq2seqModel",
+]

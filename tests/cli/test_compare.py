@@ -1,0 +1,150 @@
+"""`personae compare`: options, tables, errors; what is trained is told in tests/compare/test_runs.py."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import personae.compare
+from personae.cli import app, compare
+from personae.compare import make_plan
+from tests.compare.made import finish, questions, recipe_file, replies
+
+RIGHT = {"paa": [True, False] * 3, "sum": [False, True] * 3}
+
+
+def run(*arguments: object):
+    return CliRunner().invoke(app, ["compare", *map(str, arguments)])
+
+
+@pytest.fixture
+def data(tmp_path):
+    return questions(tmp_path)
+
+
+@pytest.fixture
+def recipes(tmp_path):
+    return [recipe_file(tmp_path, name) for name in RIGHT]
+
+
+@pytest.fixture
+def finished(tmp_path, recipes, data):
+    """Arguments of a comparison of two recipes and two seeds whose runs are finished."""
+    options = ["train.steps=2", "--out", tmp_path / "out", "--data", data, "--seeds", 2]
+    plan = make_plan([*map(str, recipes)], tmp_path / "out", overrides=["train.steps=2"], seeds=2, data=[data])
+    for cell in plan.cells:
+        finish(cell, replies(data, RIGHT[cell.name]))
+    return [*recipes, *options]
+
+
+def test_recipes_floors_and_differences_in_tables(finished, tmp_path):
+    result = run(*finished)
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert lines[0] == "asked: 12 examples of 6 conversations"
+    rows = [line.split()[0] for line in lines[4:10]]
+    assert rows == ["paa", "sum", "constant", "constant:convai2", "copy_last", "copy_persona"]
+    assert "inside the noise" in result.stdout
+    assert "nats_per_byte ↓" in result.stdout
+    assert "|mean:paa,seeds=0+1|" in result.stdout
+    assert "4 of 4 runs are finished already" in result.stderr
+    for name in ("table.json", "table.md", "f1.png", "persona_accuracy.svg"):
+        assert str(tmp_path / "out" / name) in lines
+        assert (tmp_path / "out" / name).is_file()
+
+
+def test_json_is_the_content_of_the_file(finished, tmp_path):
+    printed = json.loads(run(*finished, "--json", "--metrics", "f1").stdout)
+    assert printed == json.loads((tmp_path / "out" / "table.json").read_text())
+    assert printed["overrides"] == ["train.steps=2"]
+    assert printed["data"]["asked"]["means"]["paa"]["persona_accuracy"]["value"] == 0.5
+    assert [path.name for path in (tmp_path / "out").glob("*.png")] == ["f1.png"]
+
+
+def test_metrics_and_the_recipe_to_compare_with_can_be_chosen(finished):
+    result = run(*finished, "--metrics", "bleu, dist1", "--against", "sum")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[2].split()[:4] == ["bleu", "↑", "dist1", "↑"]
+    assert "asked: difference to sum" in result.stdout
+
+
+def test_a_result_to_keep_names_no_folder(finished, tmp_path):
+    kept = tmp_path / "results" / "asked.json"
+    result = run(*finished, "--record", kept, "--about", "A trial.")
+    assert result.exit_code == 0, result.output
+    assert json.loads(kept.read_text())["about"] == "A trial."
+    assert str(tmp_path) not in kept.read_text()
+    assert result.stdout.splitlines()[-1] == str(kept)
+
+
+def test_a_run_that_fails_is_one_line_below_the_others_and_exit_code_1(finished, tmp_path, data):
+    bad = recipe_file(tmp_path, "smu")
+    result = run(*finished, bad)
+    assert result.exit_code == 1
+    errors = [line for line in result.stderr.splitlines() if "error" in line]
+    assert len(errors) == 2
+    assert errors[0].startswith("personae: error: smu seed 0: unknown fusion 'smu'. Did you mean 'sum'?")
+    assert result.stdout.startswith("asked: 12 examples")
+    assert "smu seed 1 failed: unknown fusion" in (tmp_path / "out" / "table.md").read_text()
+
+
+def test_where_every_run_fails_there_is_no_table(tmp_path, data):
+    result = run(recipe_file(tmp_path, "smu"), "--out", tmp_path / "out", "--data", data)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert not (tmp_path / "out" / "table.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["interview/pa"], "Did you mean 'interview/paa'"),
+        (["interview/paa", "train.stps=3"], "Did you mean 'train.steps'"),
+        (["train.steps=3"], "name two recipes"),
+        (["interview/paa", "--data", "none.jsonl"], "no such file: none.jsonl"),
+        (["interview/paa", "--metrics", "f2"], "Did you mean 'f1'"),
+        (["interview/paa", "--metrics", ","], "--metrics names none"),
+        (["interview/paa", "--jobs", "0"], "at least 1"),
+        (["interview/paa", "--record", "a.json"], "--about"),
+        (["interview/paa", "--against", "sum"], "not among the recipes"),
+    ],
+)
+def test_errors_are_one_line_before_anything_is_written(tmp_path, arguments, line):
+    result = run(*arguments, "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert line in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_launcher_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    result = run("interview/paa", "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "--jobs" in result.stderr
+
+
+def test_an_interruption_says_how_to_go_on(finished, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(personae.compare, "run_cells", interrupted)
+    result = run(*finished)
+    assert result.exit_code == 130
+    assert "stopped with 4 of 4 runs finished; the same command goes on." in result.stderr
+
+
+def test_a_file_with_an_equals_sign_is_a_recipe(tmp_path):
+    path = recipe_file(tmp_path, "sum").rename(tmp_path / "a=b.yaml")
+    given = ["interview/paa", str(path), "train.steps=2"]
+    assert compare.split(given) == (given[:2], given[2:])
+
+
+def test_a_bar_in_a_terminal(monkeypatch, capsys, tmp_path):
+    (cell,) = make_plan(["interview/paa"], tmp_path / "out").cells
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with compare.progress() as (hear, tell):
+        hear("begins")
+        tell(cell)("training", 3, 10)
+    shown = capsys.readouterr().err
+    assert "begins" in shown
+    assert "interview/paa seed 0: training" in shown

@@ -1,0 +1,120 @@
+"""Statistics by conversation: they give the metrics' own values and intervals, and paired differences."""
+
+import math
+
+import numpy as np
+import pytest
+
+from personae.compare.statistics import by_conversation, combine, interval_of, statistics
+from personae.evaluation.scores import applies
+from personae.metrics import Metric, Reply
+from personae.metrics.base import Score
+from personae.metrics.distinct import Distinct
+
+KINDS = ("persona", "context", "both")
+
+
+def said(seed: int, conversations: int = 12) -> list[Reply]:
+    """Random replies to three questions a conversation."""
+    draw = np.random.default_rng(seed)
+    words = ["red", "blue", "green", "dog", "cat", "?", "i"]
+    gold = np.random.default_rng(99)
+    replies = []
+    for number in range(conversations):
+        for kind in KINDS:
+            reference = " ".join(gold.choice(words, 6))
+            prediction = " ".join([*reference.split()[:4], *draw.choice(words, 3)])
+            more = {"nats": float(draw.uniform(1, 9)), "tokens": 7, "answer": ("cat",), "tags": {"kind": kind}}
+            replies.append(Reply(prediction, (reference,), f"talk {number}", **more))
+    return replies
+
+
+@pytest.mark.parametrize("name", Metric.names())
+def test_one_run_has_the_metrics_own_value_and_interval(name):
+    kind, replies = Metric.get(name), said(0)
+    if not applies(kind, replies):
+        pytest.skip("does not apply to these replies")
+    rows, measured = statistics(kind, replies), kind().measure(replies)
+    assert rows is not None, f"{name} needs a line in compare/statistics.py"
+    assert len(rows) == 12
+    if not issubclass(kind, Distinct):
+        assert combine(kind, rows.sum(0, keepdims=True))[0] == pytest.approx(measured.value)
+    names = by_conversation(replies)["conversations"]
+    assert interval_of(kind, names, measured.value, [rows]) == pytest.approx(measured.interval)
+
+
+@pytest.mark.parametrize("name", Metric.names())
+def test_a_run_differs_from_itself_by_nothing(name):
+    kind, replies = Metric.get(name), said(0)
+    rows = statistics(kind, replies)
+    names = by_conversation(replies)["conversations"]
+    assert interval_of(kind, names, 0.0, [rows, rows], [rows]) == pytest.approx((0, 0), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", Metric.names())
+def test_the_interval_of_a_difference_holds_it(name):
+    kind, one, other = Metric.get(name), statistics(Metric.get(name), said(0)), statistics(Metric.get(name), said(1))
+    names = by_conversation(said(0))["conversations"]
+    values = [kind().measure(said(seed)).value for seed in (0, 1)]
+    low, high = interval_of(kind, names, values[0] - values[1], [one], [other])
+    assert low <= values[0] - values[1] <= high
+
+
+def test_a_paired_difference_by_hand():
+    """Conversation i costs 10 i nats, and 1 more with the other: means swing, the difference is exactly -1."""
+    kind = Metric.get("nats_per_word")
+    costs = [
+        [Reply("", ("w",), f"talk {number}", nats=10.0 * number + more, tokens=1) for number in range(8)]
+        for more in (0, 1)
+    ]
+    rows = [statistics(kind, replies) for replies in costs]
+    names = by_conversation(costs[0])["conversations"]
+    low, high = interval_of(kind, names, 35.0, rows[:1])
+    assert high - low > 20
+    assert interval_of(kind, names, -1.0, rows[:1], rows[1:]) == pytest.approx((-1.0, -1.0))
+
+
+def test_the_mean_of_two_runs_by_hand():
+    """Conversations right in one run each: with both runs every conversation counts a half, whichever is drawn."""
+    kind = Metric.get("persona_accuracy")
+    runs = [
+        [
+            Reply(
+                "yes" if number % 2 == odd else "no", ("yes",), str(number), answer=("yes",), tags={"kind": "persona"}
+            )
+            for number in range(8)
+        ]
+        for odd in (0, 1)
+    ]
+    rows = [statistics(kind, replies) for replies in runs]
+    names = by_conversation(runs[0])["conversations"]
+    assert interval_of(kind, names, 0.5, rows[:1]) != (0.5, 0.5)
+    assert interval_of(kind, names, 0.5, rows) == (0.5, 0.5)
+
+
+def test_perplexity_beyond_all_numbers_raises_no_warning():
+    kind = Metric.get("perplexity_token")
+    replies = [Reply("", ("w",), str(number), nats=1e4, tokens=1) for number in range(3)]
+    rows = statistics(kind, replies)
+    assert math.isinf(combine(kind, rows)[0])
+    interval_of(kind, ["0", "1", "2"], math.nan, [rows], [rows])
+
+
+def test_a_metric_without_statistics_is_left_out(monkeypatch):
+    monkeypatch.setattr(Metric, "_classes", dict(Metric._classes))
+
+    @Metric.register("length")
+    class Length(Metric):
+        """Length."""
+
+        def measure(self, replies):
+            return Score(1.0, "length")
+
+    found = by_conversation(said(0))
+    assert "f1" in found["statistics"]
+    assert "length" not in found["statistics"]
+
+
+def test_a_silent_model_has_no_statistics_of_distinct_words():
+    replies = [Reply("", ("w",), str(number)) for number in range(3)]
+    assert statistics(Metric.get("dist1"), replies) is None
