@@ -171,7 +171,7 @@ class Chat:
         start = inputs["inputs"].shape[1]
         if recorder is not None:
             with recorder:
-                self.model(input_ids=ids, memory=inputs["memory"])
+                self.model(input_ids=ids, memory=inputs["memory"], **whole_types(inputs, ids.shape[1]))
         pieces = Pieces(self.tokenizer, tell, recorder.following(start) if recorder else None)
         for token in ids[0, start:].tolist():
             pieces.add(token)
@@ -192,3 +192,11 @@ class Chat:
             while len(self._encodings) > self.remembered:
                 self._encodings.popitem(last=False)
         return found
+
+
+def whole_types(inputs: dict[str, Any], length: int) -> dict[str, Tensor]:
+    """Where the prompt's tokens have types, those of the whole row (1, T): the reply's are the last one's."""
+    types = inputs.get("token_type_ids")
+    if types is None:
+        return {}
+    return {"token_type_ids": torch.cat([types, types[:, -1:].expand(-1, length - types.shape[1])], dim=1)}

@@ -63,10 +63,10 @@ class FusedConfig(PreTrainedConfig):
     block: str = "after"
     share_self_attention: bool = False
     post_norm: bool = False
-    source_losses: dict[str, float] | None = None
-    reply_loss: float = 1.0
+    source_losses: dict[str, float | int] | None = None
+    reply_loss: float | int = 1.0
     candidate_head: str = NO_HEAD
-    candidate_loss: float = 1.0
+    candidate_loss: float | int = 1.0
     vocab_size: int = 50265
     bos_token_id: int | None = 50262
     eos_token_id: int | list[int] | None = 50263

@@ -105,7 +105,7 @@ def build_block(config: FusedConfig, decoder: GPT2Config, layer: int) -> Block:
     """One decoder block: GPT-2's parts, one question per source, the fusion."""
     parts = plain_parts(decoder, layer)
     if not config.sources:
-        return AfterBlock(**parts, asks=(), fusion=None)
+        return (PostBesideBlock if config.post_norm else AfterBlock)(**parts, asks=(), fusion=None)
     width, states, beside = decoder.n_embd, config.encoder.hidden_size, config.block == BESIDE
     fusion = build_fusion(config.fusion or {}, width, len(config.sources), beside)
     distinct = 1 if config.share_attention or config.share_self_attention else len(config.sources)

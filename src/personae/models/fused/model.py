@@ -1,6 +1,7 @@
 """The fused model: encoders for the sources, a GPT-2 decoder whose blocks hold the fusion."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, cast
 
@@ -55,7 +56,7 @@ class FusedModel(DialogueModel):
         self.packed_head: PackedLinear | None = None
         if config.share_words:
             table = "bert.embeddings.word_embeddings" if config.encoder_kind == BERT else "wte"
-            tables = (f"encoders.{name}.{table}.weight" for name in names)
+            tables = (re.escape(f"encoders.{name}.{table}.weight") for name in names)
             self._tied_weights_keys = dict.fromkeys(tables, "decoder.wte.weight")
         self.post_init()  # type: ignore[no-untyped-call]
 
