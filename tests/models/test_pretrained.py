@@ -6,7 +6,8 @@ from safetensors.torch import save_file
 from transformers import GPT2Config, GPT2LMHeadModel, GPT2Model, OpenAIGPTConfig, OpenAIGPTLMHeadModel, OpenAIGPTModel
 
 from personae.errors import UserError
-from tests.helpers import CLOSE, DECODER, IDS, batch_of, shake, tiny_model
+from personae.models import FusedModel
+from tests.helpers import CLOSE, DECODER, ENCODER, IDS, SOURCES, batch_of, shake, tiny_model
 
 WORDS = 30
 
@@ -171,3 +172,91 @@ def test_the_other_familys_checkpoint_is_the_users_error(theirs, variant, title,
         openai_checkpoint(OpenAIGPTModel, tmp_path)
     with pytest.raises(UserError, match=f"is no {title} checkpoint"):
         tiny_model(fusion="mean", variant=variant).load_decoder(str(tmp_path))
+
+
+GPT2_ENCODER = {"encoder_kind": "gpt2", "encoder": {}}
+
+
+def beside(**options):
+    chosen = {"decoder": DECODER, "block": "beside", **options}
+    torch.manual_seed(0)
+    model = FusedModel.create(SOURCES, {"name": "mean"}, IDS, chosen)
+    return shake(model).eval()
+
+
+def assert_copied(model):
+    """Every source attention is its layer's self-attention, and every encoder of GPT-2's kind the decoder."""
+    for block in model.decoder.h:
+        for ask in block.asks:
+            for name in ("weight", "bias"):
+                query, others = (getattr(part, name) for part in (ask.attention.q_attn, ask.attention.c_attn))
+                assert torch.equal(torch.cat([query, others], dim=-1), getattr(block.attn.c_attn, name))
+                assert torch.equal(getattr(ask.attention.c_proj, name), getattr(block.attn.c_proj, name))
+    ours = model.decoder.state_dict()
+    for encoder in model.encoders.values():
+        for key, value in encoder.named_parameters():
+            assert torch.equal(value, ours[key]), key
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        GPT2_ENCODER,
+        {**GPT2_ENCODER, "share_encoder": True},
+        {**GPT2_ENCODER, "share_words": True},
+        {"encoder_kind": "gpt2", "encoder": {"n_layer": 1}},
+        {"encoder_kind": "decoder"},
+        {**GPT2_ENCODER, "share_attention": True},
+    ],
+)
+def test_beside_self_attention_everything_starts_from_the_checkpoint(options, tmp_path):
+    theirs = checkpoint(GPT2Model, tmp_path)
+    model = beside(**options)
+    report = model.load_decoder(str(tmp_path))
+    assert (report.unexpected, report.reshaped) == ((), ("wte.weight",))
+    assert torch.equal(model.decoder.h[1].attn.c_attn.weight, theirs.h[1].attn.c_attn.weight)
+    assert_copied(model)
+
+
+def test_a_copied_attention_answers_as_the_self_attention_would(tmp_path):
+    """Asked about a source, as where the two are one module."""
+    checkpoint(GPT2Model, tmp_path)
+    apart, one = beside(**GPT2_ENCODER, share_encoder=True), beside(encoder_kind="decoder", share_self_attention=True)
+    torch.manual_seed(1)
+    apart.load_decoder(str(tmp_path))
+    torch.manual_seed(1)  # of the words that the checkpoint lacks
+    one.load_decoder(str(tmp_path))
+    batch = batch_of()
+    with torch.no_grad():
+        torch.testing.assert_close(apart(**batch).logits, one(**batch).logits, **CLOSE)
+
+
+def test_a_bert_encoder_keeps_its_random_start(tmp_path):
+    checkpoint(GPT2Model, tmp_path)
+    model = beside(encoder=ENCODER)
+    before = {key: value.clone() for key, value in model.encoders.state_dict().items()}
+    model.load_decoder(str(tmp_path))
+    assert all(torch.equal(value, before[key]) for key, value in model.encoders.state_dict().items())
+
+
+def test_after_self_attention_sources_keep_their_random_start(tmp_path):
+    checkpoint(GPT2Model, tmp_path)
+    model = tiny_model(variant="gpt2_encoder")
+    before = {key: value.clone() for key, value in model.state_dict().items() if ".asks." in key or "encoders" in key}
+    model.load_decoder(str(tmp_path))
+    assert all(torch.equal(model.state_dict()[key], value) for key, value in before.items())
+
+
+def test_an_encoder_of_another_shape_is_the_users_error(tmp_path):
+    checkpoint(GPT2Model, tmp_path)
+    model = beside(encoder_kind="gpt2", encoder={"n_inner": 20})
+    with pytest.raises(UserError, match=r"model\.options\.encoder: h\.0\.mlp.* the decoder's shape"):
+        model.load_decoder(str(tmp_path))
+
+
+def test_a_candidate_head_keeps_its_random_start(tmp_path):
+    checkpoint(GPT2Model, tmp_path)
+    model = beside(**GPT2_ENCODER, candidate_head="choice")
+    before = model.candidate_head.score.weight.clone()
+    model.load_decoder(str(tmp_path))
+    assert torch.equal(model.candidate_head.score.weight, before)

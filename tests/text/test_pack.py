@@ -187,3 +187,137 @@ def test_gpt2s_words_are_those_of_a_line(shared_data: Path):
     assert packed.sources["persona"] == [50260, 23748, 995]
     assert packed.prompt == [50260, 23748, 995, 50262]
     assert packed.reply == [23748, 50263]
+
+
+def types_of(tokenizer, *parts):
+    """Types of rows given as (type, part of the row, ...)."""
+    mark = tokenizer.get_vocab()
+    return [mark[kind] for kind, *row in parts for _ in ids_of(tokenizer, *row)]
+
+
+def typed(tokenizer, types, sources=("persona", "context"), prompt=("persona",), **options):
+    return Packer(tokenizer, sources, prompt, LARGE, types, **options)(dialogue())
+
+
+def test_without_types_there_are_none(tokenizer):
+    packed = packer(tokenizer)(dialogue())
+    assert packed.types is None
+    assert packed.prompt_types is None
+
+
+def test_types_of_sources(tokenizer):
+    packed = typed(tokenizer, "sources")
+    persona = types_of(tokenizer, ("P:", "P:", *PERSONA))
+    turns = types_of(tokenizer, ("Q:", "Q:", TURNS[0]), ("R:", "R:", TURNS[1]), ("Q:", "Q:", TURNS[2]))
+    assert packed.types == {"persona": persona, "context": turns}
+    assert packed.prompt_types == [*persona, tokenizer.bos_token_id]
+
+
+def test_types_of_speakers(tokenizer):
+    """The persona is one's own, so is the reply."""
+    packed = typed(tokenizer, "speakers", sources=(), prompt=("persona", "context"))
+    persona = types_of(tokenizer, ("R:", "P:", *PERSONA))
+    turns = types_of(tokenizer, ("Q:", "Q:", TURNS[0]), ("R:", "R:", TURNS[1]), ("Q:", "Q:", TURNS[2]))
+    assert packed.types == {}
+    assert packed.prompt_types == [*persona, *turns, tokenizer.get_vocab()["R:"]]
+
+
+@pytest.mark.parametrize("types", ["sources", "speakers"])
+def test_a_source_of_no_speaker_has_the_separators_type(tokenizer, types):
+    facts = Dialogue({"knowledge": ("oslo is cold .",)}, "so it is .")
+    packed = Packer(tokenizer, ("knowledge",), (), {"knowledge": 50, "reply": 20}, types)(facts)
+    assert packed.types == {"knowledge": types_of(tokenizer, ("[SEP]", "[SEP]", "oslo is cold ."))}
+
+
+@pytest.mark.parametrize("budget", range(2, 90, 5))
+@pytest.mark.parametrize("marks", [True, False])
+def test_every_token_has_one_type_and_one_text(tokenizer, budget, marks):
+    sources, budgets = ("persona", "context", "persona+context"), {"persona": budget, "context": budget, "reply": 99}
+    packed = Packer(tokenizer, sources, ("persona+context",), budgets, "speakers", marks)(dialogue())
+    for name, row in packed.sources.items():
+        assert len(packed.types[name]) == len(packed.items[name]) == len(row) > 0
+    assert len(packed.prompt_types) == len(packed.prompt)
+
+
+def test_without_marks_only_the_types_tell_who_spoke(tokenizer):
+    packed = typed(tokenizer, "speakers", marks=False)
+    assert packed.sources == {"persona": ids_of(tokenizer, *PERSONA), "context": ids_of(tokenizer, *TURNS)}
+    turns = types_of(tokenizer, ("Q:", TURNS[0]), ("R:", TURNS[1]), ("Q:", TURNS[2]))
+    assert packed.types == {"persona": types_of(tokenizer, ("R:", *PERSONA)), "context": turns}
+    assert -1 not in packed.items["persona"] + packed.items["context"]
+    assert packed.prompt == [*ids_of(tokenizer, *PERSONA), tokenizer.bos_token_id]
+
+
+def test_only_so_many_turns_are_read_and_that_is_no_cut(tokenizer):
+    made = Packer(tokenizer, ("persona", "context"), (), LARGE, "speakers", turns=2)
+    packed = made(dialogue())
+    assert packed.sources["context"] == ids_of(tokenizer, "R:", TURNS[1], "Q:", TURNS[2])
+    assert packed.types["context"] == types_of(tokenizer, ("R:", "R:", TURNS[1]), ("Q:", "Q:", TURNS[2]))
+    assert sorted(set(packed.items["context"])) == [-1, 1, 2]
+    assert packed.sources["persona"] == ids_of(tokenizer, "P:", *PERSONA)
+    assert made.cuts.as_dict() == {"dialogues": 1, "texts_cut": {}, "tokens_cut": {}}
+
+
+def test_more_turns_than_there_are_is_all_of_them(tokenizer):
+    many = Packer(tokenizer, ("context",), (), {"context": 200, "reply": 100}, turns=9)(dialogue())
+    assert many.sources["context"] == packer(tokenizer)(dialogue()).sources["context"]
+
+
+def test_a_cut_among_the_turns_that_are_read_is_counted(tokenizer):
+    size = len(ids_of(tokenizer, "Q:", TURNS[2]))
+    made = Packer(tokenizer, ("context",), (), {"context": size, "reply": 100}, turns=2)
+    packed = made(dialogue())
+    assert sorted(set(packed.items["context"])) == [-1, 2]
+    assert made.cuts.texts == {"context": 1}
+    assert made.cuts.tokens == {"context": len(ids_of(tokenizer, TURNS[1]))}
+
+
+def test_a_row_that_would_be_empty_is_the_users_error(tokenizer):
+    blank = dialogue(turns=("hello !", "hi .", " "))
+    budgets = {"context": 50, "reply": 50}
+    assert Packer(tokenizer, ("context",), (), budgets, turns=1)(blank).sources["context"]
+    with pytest.raises(UserError, match="has no 'context'"):
+        Packer(tokenizer, ("context",), (), budgets, "speakers", marks=False, turns=1)(blank)
+    short = Packer(tokenizer, ("context",), (), {**budgets, "context": 2}, "speakers", marks=False, turns=2)(
+        dialogue(turns=("hello !", "hi there .", " "))
+    )
+    assert short.sources["context"] == ids_of(tokenizer, "hi there .")[-2:]
+
+
+def test_a_joint_source_is_one_row_of_both(tokenizer):
+    packed = typed(tokenizer, "sources", sources=("persona+context",), prompt=())
+    alone = typed(tokenizer, "sources")
+    separator = tokenizer.get_vocab()["[SEP]"]
+    row = [*alone.sources["persona"], separator, *alone.sources["context"]]
+    assert packed.sources == {"persona+context": row}
+    between = alone.types["context"][:1]
+    assert packed.types == {"persona+context": alone.types["persona"] + between + alone.types["context"]}
+    assert packed.items == {"persona+context": [*alone.items["persona"], -1, *alone.items["context"]]}
+    assert packed.prompt == [tokenizer.bos_token_id]
+
+
+def test_a_joint_row_without_marks_has_no_separator(tokenizer):
+    packed = typed(tokenizer, "speakers", sources=("persona+context",), prompt=(), marks=False)
+    assert packed.sources == {"persona+context": ids_of(tokenizer, *PERSONA, *TURNS)}
+
+
+def test_the_parts_of_a_joint_source_keep_within_their_own_budgets(tokenizer):
+    sizes = {"persona": len(ids_of(tokenizer, "P:", PERSONA[0])), "context": len(ids_of(tokenizer, "Q:", TURNS[2]))}
+    made = Packer(tokenizer, ("persona+context",), ("persona",), {**sizes, "reply": 50})
+    packed = made(dialogue())
+    row = ids_of(tokenizer, "P:", PERSONA[0], "[SEP]", "Q:", TURNS[2])
+    assert packed.sources == {"persona+context": row}
+    assert made.cuts.texts == {"persona": 2, "context": 2}
+    assert made.needed == {"persona", "context"}
+
+
+def test_a_joint_source_without_one_of_its_parts_is_the_users_error(tokenizer):
+    with pytest.raises(UserError, match="has no 'persona'"):
+        Packer(tokenizer, ("persona+context",), (), LARGE)(dialogue(persona=()))
+    with pytest.raises(UserError, match=r"text\.budgets lacks 'context'"):
+        Packer(tokenizer, ("persona+context",), (), {"persona": 9, "reply": 9})
+
+
+def test_unknown_types_are_the_users_error(tokenizer):
+    with pytest.raises(UserError, match=r"text\.types='speaker'\. Did you mean 'speakers'\?"):
+        Packer(tokenizer, ("persona", "context"), (), LARGE, "speaker")

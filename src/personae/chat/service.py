@@ -52,7 +52,7 @@ class Chat:
         self.decoding = decoding or Decoding()
         self.remembered = remembered
         self.collate = Collator(int(tokenizer.pad_token_id))
-        self._encodings: OrderedDict[tuple[str, tuple[int, ...]], Encoded] = OrderedDict()
+        self._encodings: OrderedDict[tuple[str, tuple[int, ...], tuple[int, ...]], Encoded] = OrderedDict()
 
     @classmethod
     def load(cls, path: Path | str, precision: str = "fp32") -> Self:
@@ -182,7 +182,7 @@ class Chat:
         return Memory({name: self._encoded(name, packed.sources[name], batch) for name, batch in sources.items()})
 
     def _encoded(self, name: str, ids: list[int], batch: dict[str, Tensor]) -> Encoded:
-        key = (name, tuple(ids))
+        key = (name, tuple(ids), tuple(batch["token_type_ids"][0].tolist()) if "token_type_ids" in batch else ())
         found = self._encodings.get(key)
         if found is None:
             found = self.model.encode_source(name, {part: of.to(self.model.device) for part, of in batch.items()})

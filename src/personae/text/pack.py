@@ -161,15 +161,15 @@ class Packer:
 
     def pack_source(self, name: str, dialogue: Dialogue) -> Row:
         """Return the ids of source ``name``, per token the position of its text (-1: a mark), and its type."""
-        texts = dialogue.sources.get(name, ())
-        if not any(text.strip() for text in texts):
+        texts, roles = dialogue.sources.get(name, ()), dialogue.roles.get(name)
+        first = max(0, len(texts) - self.turns) if roles and self.turns else 0
+        # Without marks a row of blank turns would be empty.
+        if not any(text.strip() for text in (texts if self.marks else texts[first:])):
             has = ", ".join(key for key, value in dialogue.sources.items() if any(map(str.strip, value))) or "none"
             raise UserError(
                 f"{dialogue.conversation or 'the dialogue'} has no '{name}' (sources with text: {has}): "
                 f"give at least one sentence, or use a recipe without that source"
             )
-        roles = dialogue.roles.get(name)
-        first = max(0, len(texts) - self.turns) if roles and self.turns else 0
         said = range(first, len(texts))
         parts = [self._part(name, texts[at], roles[at] if roles else None) for at in said]
         types = [self._type(name, roles[at] if roles else None) for at in said]
@@ -211,13 +211,13 @@ class Packer:
 
     def _fit(self, name: str, parts: Sequence[Part], types: Sequence[int], first: int, newest_first: bool) -> Row:
         head = [self._mark[SOURCE_MARKS[name]]] if name in SOURCE_MARKS and self.marks else []
-        room = self.budgets[name] - len(head)
+        room = full = self.budgets[name] - len(head)
         order = range(len(parts) - 1, -1, -1) if newest_first else range(len(parts))
         kept: dict[int, Part] = {}
         for at in order:
             marks, words = parts[at]
             cost = len(marks) + len(words)
-            if cost > room and kept:
+            if cost > room and room < full:
                 break
             kept[at] = (marks, words if cost <= room else _shorten(words, room - len(marks), newest_first))
             room -= min(cost, room)

@@ -144,8 +144,11 @@ class DialogueTrainer(Trainer):
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Beside the loss, every term of it, per step since the last log; the parts of a step add up."""
         logs.pop("train_loss", None)  # a mean over the steps of this process alone: wrong after a resume
+        if "loss" in logs and self.terms:
+            sums = torch.tensor(list(self.terms.values()), dtype=torch.float64, device=self.args.device)
+            means: Any = self.accelerator.reduce(sums / max(self.steps, 1), "mean")
+            logs |= {f"loss/{name}": value for name, value in zip(self.terms, means.tolist(), strict=True)}
         if "loss" in logs:
-            logs |= {f"loss/{name}": value / max(self.steps, 1) for name, value in self.terms.items()}
             self.terms, self.steps = {}, 0
         super().log(logs, start_time)
 

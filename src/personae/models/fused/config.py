@@ -17,7 +17,7 @@ SIZES = {
 
 
 # What encodes a source.
-BERT, GPT2, ITSELF = "bert", "gpt2", "decoder"
+KINDS = BERT, GPT2, ITSELF = "bert", "gpt2", "decoder"
 # What tells the right reply from others.
 NO_HEAD, CHOICE, BINARY = "none", "choice", "binary"
 
@@ -81,7 +81,7 @@ class FusedConfig(PreTrainedConfig):
         # GPT-2's tanh gelu as one fused kernel instead of transformers' eight operations.
         gelu = {"activation_function": "gelu_pytorch_tanh"}
         self.decoder = GPT2Config(**{**gelu, **_sized(_fields(self.decoder)), **ids, **marks})
-        _one_of("encoder_kind", self.encoder_kind, (BERT, GPT2, ITSELF))
+        _one_of("encoder_kind", self.encoder_kind, KINDS)
         _one_of("block", self.block, ("after", "beside"))
         _one_of("candidate_head", self.candidate_head, (NO_HEAD, CHOICE, BINARY))
         given = {**_fields(self.encoder), **ids}
@@ -110,8 +110,9 @@ class FusedConfig(PreTrainedConfig):
             raise UserError(f"model.options.candidate_loss needs model.options.candidate_head={CHOICE} or {BINARY}")
         if not self.candidate_loss > 0:
             raise UserError(f"model.options.candidate_loss={self.candidate_loss} should be above 0")
-        if self.encoder_kind == ITSELF and self.share_words:
-            raise UserError(f"model.options.encoder_kind={ITSELF} shares the words already: leave out share_words")
+        for name in ("share_words", "share_encoder"):
+            if getattr(self, name) and self.encoder_kind == ITSELF:
+                raise UserError(f"model.options.encoder_kind={ITSELF} shares everything already: leave out {name}")
         for name in [*self.count_back, *(self.source_losses or {})]:
             if name not in self.sources:
                 raise UserError(f"model.options names '{name}', which is no source.{nearest(name, self.sources)}")
@@ -136,9 +137,10 @@ def check_options(options: Mapping[str, Any]) -> None:
     own = {name for name in FusedConfig.__annotations__ if not name.endswith(("_id", "_configs", "_type", "_size"))}
     _known(options, own - {"sources", "fusion", "tie_word_embeddings"}, "model.options")
     _known(options.get("decoder") or {}, {*GPT2Config().to_dict(), "size"}, "model.options.decoder")
-    bert = options.get("encoder_kind", BERT) == BERT
-    known = set(BertConfig().to_dict()) if bert else {*GPT2Config().to_dict(), "size"}
-    if options.get("encoder_kind") == ITSELF and options.get("encoder"):
+    kind = str(options.get("encoder_kind", BERT))
+    _one_of("encoder_kind", kind, KINDS)
+    known = set(BertConfig().to_dict()) if kind == BERT else {*GPT2Config().to_dict(), "size"}
+    if kind == ITSELF and options.get("encoder"):
         raise UserError(
             f"model.options.encoder_kind={ITSELF} takes the decoder's geometry: leave out model.options.encoder"
         )
