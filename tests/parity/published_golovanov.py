@@ -1,14 +1,12 @@
 """Loads numbers recorded from MI-GPT of Golovanov et al. 2019, kept in the multi-source code, into our model."""
 
 import re
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from safetensors import safe_open
 from torch import Tensor
 
 from personae.models import FusedConfig, FusedModel
+from tests.parity.files import File
 
 MODULE = "w.transformer_module."
 SOURCES = ("persona", "context")
@@ -26,20 +24,8 @@ RENAMED = (
 LINEAR = ("c_attn.weight", "c_proj.weight", "c_fc.weight")
 
 
-@dataclass
-class Recording:
+class Recording(File):
     """One file: tensors by key, and the facts in its metadata."""
-
-    tensors: dict[str, Tensor]
-    facts: dict[str, str]
-
-    @classmethod
-    def load(cls, path: Path) -> "Recording":
-        with safe_open(path, "pt") as file:
-            return cls({key: file.get_tensor(key) for key in file.keys()}, file.metadata())  # noqa: SIM118
-
-    def number(self, name: str) -> int:
-        return int(self.facts[name])
 
     def config(self) -> FusedConfig:
         geometry = {name: self.number(name) for name in ("n_embd", "n_layer", "n_head")}

@@ -2,14 +2,12 @@
 
 import json
 import re
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from safetensors import safe_open
 from torch import Tensor
 
 from personae.models import FusedConfig, FusedModel
+from tests.parity.files import File
 
 SOURCES = ("persona", "context")
 THEIRS = {"persona": "persona", "context": "history"}
@@ -40,21 +38,8 @@ class NotOfferedError(Exception):
     """The file records something that we leave out; the message says what."""
 
 
-@dataclass
-class Recording:
+class Recording(File):
     """One file: tensors by key, and the facts in its metadata."""
-
-    path: Path
-    tensors: dict[str, Tensor]
-    facts: dict[str, str]
-
-    @classmethod
-    def load(cls, path: Path) -> "Recording":
-        with safe_open(path, "pt") as file:
-            return cls(path, {key: file.get_tensor(key) for key in file.keys()}, file.metadata())  # noqa: SIM118
-
-    def number(self, name: str) -> int:
-        return int(self.facts[name])
 
     @property
     def ids(self) -> dict[str, int]:

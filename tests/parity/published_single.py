@@ -1,15 +1,13 @@
 """Loads numbers recorded from TransferGPT2 of the published multi-source code (one joined input) into our model."""
 
 import json
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
 from torch import Tensor
 
 from personae.models import FusedConfig, FusedModel
+from tests.parity.files import File
 
 RENAMED = (
     ("transformer.", "decoder."),
@@ -17,24 +15,12 @@ RENAMED = (
 )
 
 
-@dataclass
-class Recording:
+class Recording(File):
     """One file: tensors by key, and the facts in its metadata.
 
     ``in.sequence`` (B, T, 2) holds ids and types; ``in.lengths`` (B, 2) the tokens before the reply's begin token and
     all tokens.
     """
-
-    tensors: dict[str, Tensor]
-    facts: dict[str, str]
-
-    @classmethod
-    def load(cls, path: Path) -> "Recording":
-        with safe_open(path, "pt") as file:
-            return cls({key: file.get_tensor(key) for key in file.keys()}, file.metadata())  # noqa: SIM118
-
-    def number(self, name: str) -> int:
-        return int(self.facts[name])
 
     @property
     def special(self) -> dict[str, int]:

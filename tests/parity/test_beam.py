@@ -1,7 +1,6 @@
 """Parity with beam searches recorded from the published multi-source code (Cao et al. 2020), step by step."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from torch import Tensor
 from personae.decoding.adapter import CustomSearch
 from personae.decoding.beam_published import PublishedSearch
 from personae.decoding.task import Found, Task, pick
+from tests.parity.files import for_every_file
 from tests.parity.published_multi_source import SOURCES, Recording
 
 CLOSE = {"atol": 1e-4, "rtol": 1e-5}
@@ -39,12 +39,7 @@ class Regathered(Traced):
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "recording" not in metafunc.fixturenames:
-        return
-    folder = Path(metafunc.config.getoption("--reference")) / "multi-source"
-    files = sorted(folder.glob("beam_*.safetensors"))
-    missing = pytest.param(None, marks=pytest.mark.skip(reason=f"no recorded searches in {folder}"), id="absent")
-    metafunc.parametrize("recording", files or [missing], indirect=True, ids=lambda path: path and path.stem)
+    for_every_file(metafunc, "multi-source", "beam_*.safetensors")
 
 
 @pytest.fixture

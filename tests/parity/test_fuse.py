@@ -11,6 +11,7 @@ from torch import Tensor
 
 from personae.fusion import Fusion
 from tests.fusion.answers import views_of
+from tests.parity.files import for_every_file
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 # The published mode -> our fusion, for the modes that we offer.
@@ -34,12 +35,8 @@ def metadata(path: Path) -> dict[str, str]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "path" not in metafunc.fixturenames:
-        return
-    folder = Path(metafunc.config.getoption("--reference")) / "multi-source"
-    files = [path for path in sorted(folder.glob("*.safetensors")) if metadata(path)["fused"]]
-    missing = pytest.param(None, marks=pytest.mark.skip(reason=f"no recorded fusions in {folder}"), id="absent")
-    metafunc.parametrize("path", files or [missing], ids=lambda path: path and path.stem)
+    keep = {"keep": lambda path: bool(metadata(path)["fused"]), "fixture": "path", "indirect": False}
+    for_every_file(metafunc, "multi-source", **keep)
 
 
 class Recorded:

@@ -1,22 +1,22 @@
 """Parity with numbers recorded from MI-GPT (Golovanov et al. 2019), as kept in the code of Cao et al. 2020."""
 
-from pathlib import Path
-
 import pytest
 import torch
 
 from personae.decoding import Decoding
+from tests.parity.files import for_every_file
 from tests.parity.published_golovanov import SOURCES, THEIRS, Recording
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-4}
 
 
-@pytest.fixture(scope="module")
-def recording(pytestconfig: pytest.Config) -> Recording:
-    path = Path(pytestconfig.getoption("--reference")) / "multi-source" / "golovanov_mi_shared.safetensors"
-    if not path.is_file():
-        pytest.skip(f"no recorded numbers in {path}")
-    return Recording.load(path)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    for_every_file(metafunc, "multi-source", "golovanov_*.safetensors")
+
+
+@pytest.fixture
+def recording(request: pytest.FixtureRequest) -> Recording:
+    return Recording.load(request.param)
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -1,6 +1,5 @@
 """Parity with numbers recorded from the published multi-source code (Cao et al. 2020)."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,19 +8,15 @@ from torch import Tensor
 from transformers.cache_utils import DynamicCache
 
 from personae.fusion import Fusion
+from tests.parity.files import for_every_file
 from tests.parity.published_multi_source import SOURCES, THEIRS, NotOfferedError, Recording
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-4}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "recording" not in metafunc.fixturenames:
-        return
-    folder = Path(metafunc.config.getoption("--reference")) / "multi-source"
     other = ("beam_", "seq2seq", "single_", "golovanov")
-    files = [path for path in sorted(folder.glob("*.safetensors")) if not path.name.startswith(other)]
-    missing = pytest.param(None, marks=pytest.mark.skip(reason=f"no recorded numbers in {folder}"), id="absent")
-    metafunc.parametrize("recording", files or [missing], indirect=True, ids=lambda path: path and path.stem)
+    for_every_file(metafunc, "multi-source", keep=lambda path: not path.name.startswith(other))
 
 
 @pytest.fixture

@@ -1,25 +1,19 @@
 """Parity with numbers recorded from the published PAA code; padding positions as published, on purpose."""
 
-from pathlib import Path
-
 import pytest
 import torch
 from torch import Tensor
 from transformers.cache_utils import DynamicCache
 
 from personae.fusion import Fusion, View
+from tests.parity.files import for_every_file
 from tests.parity.published_paa import NotOfferedError, Recording, padded_positions
 
 CLOSE = {"atol": 1e-4, "rtol": 1e-4}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "recording" not in metafunc.fixturenames:
-        return
-    folder = Path(metafunc.config.getoption("--reference")) / "paa"
-    files = sorted(folder.glob("*.safetensors"))
-    missing = pytest.param(None, marks=pytest.mark.skip(reason=f"no recorded numbers in {folder}"), id="absent")
-    metafunc.parametrize("recording", files or [missing], indirect=True, ids=lambda path: path and path.stem)
+    for_every_file(metafunc, "paa")
 
 
 @pytest.fixture

@@ -6,13 +6,10 @@ batch has padding, the comparison lets them read it too.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from safetensors import safe_open
 from torch import Tensor
 
 from personae.decoding.adapter import CustomSearch
@@ -20,6 +17,7 @@ from personae.decoding.beam_published import published_beam_search
 from personae.models import Seq2seqConfig, Seq2seqModel
 from personae.models.seq2seq import network
 from personae.models.seq2seq.layers import Convolutions
+from tests.parity.files import File, for_every_file
 
 # Of the recorded search; a reply that has not ended loses its last token.
 BEAMS, MOST, LENGTH_PENALTY = 3, 12, 0.6
@@ -51,21 +49,8 @@ RENAMED = (
 JOINED = ("query_linear", "key_linear", "value_linear")
 
 
-@dataclass
-class Recording:
+class Recording(File):
     """One file: tensors by key, and the facts in its metadata."""
-
-    path: Path
-    tensors: dict[str, Tensor]
-    facts: dict[str, str]
-
-    @classmethod
-    def load(cls, path: Path) -> "Recording":
-        with safe_open(path, "pt") as file:
-            return cls(path, {key: file.get_tensor(key) for key in file.keys()}, file.metadata())  # noqa: SIM118
-
-    def number(self, name: str) -> int:
-        return int(self.facts[name])
 
     @property
     def sources(self) -> dict[str, dict[str, Tensor]]:
@@ -134,12 +119,7 @@ def renamed(name: str) -> str:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "recording" not in metafunc.fixturenames:
-        return
-    folder = Path(metafunc.config.getoption("--reference")) / "multi-source"
-    files = sorted(folder.glob("seq2seq_*.safetensors"))
-    missing = pytest.param(None, marks=pytest.mark.skip(reason=f"no recorded numbers in {folder}"), id="absent")
-    metafunc.parametrize("recording", files or [missing], indirect=True, ids=lambda path: path and path.stem)
+    for_every_file(metafunc, "multi-source", "seq2seq_*.safetensors")
 
 
 @pytest.fixture

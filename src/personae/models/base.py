@@ -1,12 +1,14 @@
 """DialogueModel: to ``generate()`` a causal language model, with its sources encoded once into a memory."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
+from huggingface_hub.errors import StrictDataclassError
 from torch import Tensor
 from transformers import GenerationMixin, PreTrainedModel
 from transformers.cache_utils import Cache
@@ -35,6 +37,17 @@ class Output(ModelOutput):
     terms: dict[str, Tensor] | None = None
     past_key_values: Cache | None = None
     choice_logits: Tensor | None = None
+
+
+@contextmanager
+def refused() -> Iterator[None]:
+    """What a configuration or a part refuses, in one line: the user set it."""
+    try:
+        yield
+    except UserError:
+        raise
+    except (TypeError, ValueError, KeyError, AssertionError, StrictDataclassError) as error:
+        raise UserError(f"model: {' '.join(str(error).split())}") from error
 
 
 @dataclass(frozen=True)

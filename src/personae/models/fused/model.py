@@ -7,7 +7,6 @@ from typing import Any, Self, cast
 
 import torch
 import torch.nn.functional as F
-from huggingface_hub.errors import StrictDataclassError
 from torch import Tensor, nn
 from transformers import GPT2Config
 from transformers import initialization as init
@@ -22,7 +21,7 @@ from personae.layers.encoder import SourceEncoder, positions, positions_back
 from personae.layers.heads import BinaryHead, CandidateHead, ChoiceHead, gold_rows
 from personae.layers.memory import Encoded, Memory
 from personae.layers.packed import PackedLinear, can_pack, pack_linears
-from personae.models.base import DialogueModel, LoadReport, Output, SourceBatch
+from personae.models.base import DialogueModel, LoadReport, Output, SourceBatch, refused
 from personae.models.fused.config import BERT, BINARY, CHOICE, ITSELF, NO_HEAD, FusedConfig, check_options
 from personae.models.fused.decoder import BESIDE, Decoder, build_decoder, build_gpt2_encoder
 from personae.models.fused.pretrained import copy_to_sources, load_gpt2
@@ -70,12 +69,8 @@ class FusedModel(DialogueModel):
     ) -> Self:
         """See ``DialogueModel.create``; ``options`` are fields of ``FusedConfig``."""
         check_options(options)
-        try:
+        with refused():
             return cls(FusedConfig(sources=list(sources), fusion=dict(fusion), **ids, **options))
-        except UserError:
-            raise
-        except (TypeError, ValueError, KeyError, StrictDataclassError) as error:
-            raise UserError(f"model: {' '.join(str(error).split())}") from error
 
     def load_decoder(self, folder: str) -> LoadReport:
         """Load GPT-2 weights in HF format into the decoder; sources and fusion keep their random start.

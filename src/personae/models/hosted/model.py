@@ -6,7 +6,6 @@ from typing import Any, Self, cast
 
 import torch
 import torch.nn.functional as F
-from huggingface_hub.errors import StrictDataclassError
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers import initialization as init
@@ -19,7 +18,7 @@ from personae.layers.blocks import ReplySoFar
 from personae.layers.encoder import positions
 from personae.layers.memory import Encoded, Memory
 from personae.layers.packed import PackedLinear, can_pack, pack_linears
-from personae.models.base import DialogueModel, LoadReport, Output, SourceBatch
+from personae.models.base import DialogueModel, LoadReport, Output, SourceBatch, refused
 from personae.models.fused.decoder import looks
 from personae.models.hosted import lora
 from personae.models.hosted.added import AfterLayer, Asking, attach, attach_head
@@ -100,14 +99,10 @@ class HostedModel(DialogueModel):
         own = {key: value for key, value in options.items() if key not in WEIGHTS}
         where = options.get("base")
         weightless = torch.empty(0).device.type == "meta"
-        try:
+        with refused():
             base = read_base(options, int(ids["vocab_size"]))
             config = HostedConfig(sources=list(sources), fusion=dict(fusion), base=base, **ids, **own)
             model = cls(config, None if weightless or where is None else load_base(config, str(where)))
-        except UserError:
-            raise
-        except (TypeError, ValueError, KeyError, AssertionError, StrictDataclassError) as error:
-            raise UserError(f"model: {' '.join(str(error).split())}") from error
         if not weightless:
             check_base(model.base, layers_of(model.base), config.width)
             model.start_words()

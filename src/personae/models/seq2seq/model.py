@@ -7,7 +7,6 @@ from typing import Any, Self, cast
 
 import torch
 import torch.nn.functional as F
-from huggingface_hub.errors import StrictDataclassError
 from torch import Tensor, nn
 from transformers import initialization as init
 from transformers.cache_utils import Cache, DynamicCache
@@ -17,7 +16,7 @@ from personae.fusion import Fusion
 from personae.layers.encoder import positions
 from personae.layers.memory import Encoded, Memory
 from personae.layers.packed import PackedLinear, can_pack, pack_linears
-from personae.models.base import DialogueModel, LoadReport, Output, SourceBatch
+from personae.models.base import DialogueModel, LoadReport, Output, SourceBatch, refused
 from personae.models.seq2seq.config import Seq2seqConfig, check_options
 from personae.models.seq2seq.layers import Convolutions, NarrowAttention, SelfAttention
 from personae.models.seq2seq.network import Stack, build_decoder, build_encoder
@@ -66,12 +65,8 @@ class Seq2seqModel(DialogueModel):
     ) -> Self:
         """See ``DialogueModel.create``; ``options`` are fields of ``Seq2seqConfig``."""
         check_options(options)
-        try:
+        with refused():
             return cls(Seq2seqConfig(sources=list(sources), fusion=dict(fusion), **ids, **options))
-        except UserError:
-            raise
-        except (TypeError, ValueError, StrictDataclassError) as error:
-            raise UserError(f"model: {' '.join(str(error).split())}") from error
 
     def load_decoder(self, folder: str) -> LoadReport:
         """Not possible: there is no checkpoint that a decoder of this kind could start from."""
