@@ -21,23 +21,25 @@ from personae.models.hosted.layout import states_of
 
 
 class AfterLayer(Block):
-    """Sources asked after a whole layer of the base: h + scale * (the fusion's contributions), scale from 0.
+    """Sources asked after a whole layer of the base: h + out(c_1 + ... + c_N), ``out`` (D to D) from zero.
 
     ``AfterBlock`` asks them between self-attention and MLP. What lies between those differs by family (GPT-NeoX runs
-    both side by side, others put a norm after each), and behind the layer is the one place that all have. ``scale``
-    is one number, so a source's share is the same before and after it; at 0 the base computes what it did alone.
+    both side by side, others put a norm after each), and behind the layer is the one place that all have. With
+    ``out`` at zero the base computes what it did alone. It is a matrix, and not one number, because its gradient then
+    says at once which way each answer should go, while a number near zero holds back all that lies behind it. Source
+    i adds out(c_i); evidence reads the contributions c_i themselves.
     """
 
     def __init__(self, asks: Sequence[AskSource], fusion: Fusion, bridge: nn.Module | None, layer: int) -> None:
         nothing = nn.Identity()  # a block's own parts are the base's
         super().__init__(nothing, nothing, asks, fusion, nothing, nothing, bridge, layer)
-        self.scale = nn.Parameter(torch.zeros(1))
+        self.out = nn.Linear(fusion.dim, fusion.dim, bias=False)
 
     def forward(self, hidden: Tensor, sources: Sequence[Encoded], past: ReplySoFar | None = None) -> Tensor:
         """(B, T, D) residual stream in and out."""
         assert self.fusion is not None
         first, *others = self.fuse(self.fusion, hidden, self.views(hidden, sources), past)
-        added: Tensor = self.scale * sum(others, start=first)
+        added: Tensor = self.out(sum(others, start=first))
         return hidden + added
 
 

@@ -290,6 +290,6 @@ class HostedModel(DialogueModel):
             init.normal_(module.weight, std=self.config.initializer_range)
             init.zeros_(module.bias)
         elif isinstance(module, AfterLayer):
-            init.zeros_(module.scale)
+            init.zeros_(module.out.weight)
         elif isinstance(module, Fusion):
             module.initialise()
