@@ -115,7 +115,7 @@ def main() -> None:
         "size": "tiny" if options.tiny else "paper",
         **common.circumstances(),
         "parameters": common.parameters(
-            size, sorted({name for both in options.pairs.values() for name in both} - {"gpt2"})
+            size, sorted({name for both in options.pairs.values() for name in both} - {"gpt2"} | {"paa"})
         ),
         "repeats": options.repeats,
         "bf16_means": "autocast; weights, gradients and optimiser are fp32",

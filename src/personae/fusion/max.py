@@ -21,9 +21,18 @@ class Maximum(Fusion):
     def forward(self, hidden: Tensor, views: Sequence[View]) -> tuple[Tensor, ...]:
         """Return each view's part of the maximum, (B, T, D)."""
         outputs = [view.output for view in views]
-        winner = self.winner(torch.stack(outputs))
-        return tuple(output.masked_fill(winner != at, 0) for at, output in enumerate(outputs))
+        return tuple(output.masked_fill(~won, 0) for output, won in zip(outputs, self.winners(outputs), strict=True))
 
-    def winner(self, outputs: Tensor) -> Tensor:
-        """(B, T, D) number of the winning view, given (N, B, T, D)."""
-        return outputs.argmax(0)
+    @torch.no_grad()
+    def winners(self, outputs: Sequence[Tensor]) -> list[Tensor]:
+        """For each view, (B, T, D) True where it wins; one comparison each, as argmax over views is slow."""
+        best, won = outputs[0], [torch.ones_like(outputs[0], dtype=torch.bool)]
+        for output in outputs[1:]:
+            better = self.better(output, best)
+            won = [each & ~better for each in won] + [better]
+            best = torch.where(better, output, best)
+        return won
+
+    def better(self, output: Tensor, best: Tensor) -> Tensor:
+        """Where an answer (B, T, D) beats the best so far."""
+        return output > best

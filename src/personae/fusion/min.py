@@ -13,6 +13,6 @@ class Minimum(Maximum):
     Contribution of view i: o_i where it is the smallest, else 0; of equal ones the first view's.
     """
 
-    def winner(self, outputs: Tensor) -> Tensor:
-        """(B, T, D) number of the winning view, given (N, B, T, D)."""
-        return outputs.argmin(0)
+    def better(self, output: Tensor, best: Tensor) -> Tensor:
+        """Where an answer (B, T, D) beats the best so far."""
+        return output < best
