@@ -186,6 +186,17 @@ def test_training_mode_drops_out_and_the_seed_decides(model: DialogueModel) -> N
     assert losses[0] == losses[1] != losses[2]
 
 
+def test_a_packed_model_reads_and_speaks(model: DialogueModel) -> None:
+    """No part may reach for a weight that packing has laid out anew."""
+    batch = batch_of(side="left")
+    packed = copy.deepcopy(model).pack()
+    assert all(parameter.dtype == torch.bfloat16 for parameter in packed.parameters())
+    for ours, theirs in zip(logits(packed, batch), logits(model, batch), strict=True):
+        assert ours.isfinite().all()
+        assert ours.shape == theirs.shape
+    assert packed.generate(**batch, max_new_tokens=2, do_sample=False).shape[0] == 3
+
+
 def test_save_and_load_are_equal(model: DialogueModel, tmp_path: Path) -> None:
     model.save_pretrained(tmp_path)
     assert {file.name for file in tmp_path.iterdir()} == {"config.json", "generation_config.json", "model.safetensors"}
