@@ -194,6 +194,7 @@ BESIDE = {"block": "beside", "fusion": {"name": "mean"}}
     [
         ({"share_self_attention": True}, "share_self_attention needs model.options.block=beside"),
         ({"post_norm": True}, "post_norm needs model.options.block=beside"),
+        ({"block": "beside", "share_self_attention": True, "share_attention": True}, "leave out share_attention"),
         ({"causal_encoder": True}, "causal_encoder needs model.options.encoder_kind=gpt2 or decoder"),
         ({"source_losses": {"persona": 1.0}}, "source_losses needs model.options.encoder_kind=gpt2 or decoder"),
         ({**GPT2, "source_losses": {"persone": 1.0}}, "'persone', which is no source. Did you mean 'persona'?"),
@@ -215,6 +216,11 @@ BESIDE = {"block": "beside", "fusion": {"name": "mean"}}
 )
 def test_contradictions_are_the_users_error(options, expected):
     assert expected in complaint(**options)
+
+
+def test_a_block_beside_nothing_is_the_users_error():
+    with pytest.raises(UserError, match="block=beside needs sources to stand there"):
+        FusedModel.create([], {}, IDS, {"decoder": DECODER, "block": "beside"})
 
 
 def test_weights_of_losses_may_be_whole_numbers():

@@ -6,8 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from personae.errors import UserError
-from personae.fusion.base import Fusion, Past, View, whole_past
-from personae.fusion.param import by_part
+from personae.fusion.base import Fusion, Past, View, by_part, whole_past
 
 
 @Fusion.register("condition")

@@ -1,27 +1,10 @@
 """PARAM (Huang et al. 2023, Table 4): a linear layer over the concatenated answers, told apart by source."""
 
 from collections.abc import Sequence
-from typing import Any
 
-import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from personae.fusion.base import Fusion, View
-
-
-def by_part(linear: Any, parts: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """``linear([x_1; ...; x_N])`` as N summands W_i x_i + b / N, for x_i (B, T, D) or (B, 1, D).
-
-    ``linear`` is an ``nn.Linear`` of N D inputs, W_i the columns that read x_i, or its packed form.
-    """
-    bias = linear.bias / len(parts)
-    if hasattr(linear, "weight"):
-        weights = linear.weight.chunk(len(parts), dim=1)
-        return tuple(F.linear(part, weight, bias) for part, weight in zip(parts, weights, strict=True))
-    # A packed layer cannot be cut: each part is multiplied with zeros beside it.
-    rows = [[part if at == of else torch.zeros_like(part) for at in range(len(parts))] for of, part in enumerate(parts)]
-    return tuple(linear(torch.cat(row, dim=-1)) - linear.bias + bias for row in rows)
+from personae.fusion.base import Fusion, View, by_part
 
 
 @Fusion.register("param")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
+import torch
 from torch import Tensor, nn
 from transformers.cache_utils import Cache, DynamicLayer
 
@@ -42,6 +43,14 @@ def answered(output: Tensor) -> View:
     """Self-attention's answer (B, T, D) as a view: it has an output and can be asked nothing else."""
     states, mask = output[:, :0], output[:, :0, 0].bool()
     return View(states, mask, output, attend=lambda _: output)
+
+
+def looks(mask: Tensor, time: int) -> Tensor:
+    """(B, T, P) True where position t of the last ``time`` may look: itself and what is real before it."""
+    past = torch.arange(mask.shape[1], device=mask.device)
+    reply = past[-time:]
+    real = mask[:, None, :].bool() & (past <= reply[:, None])
+    return real | (past == reply[:, None])
 
 
 class ReplySoFar:
@@ -145,42 +154,27 @@ class BesideBlock(Block):
         past: ReplySoFar | None = None,
     ) -> Tensor:
         """See ``AfterBlock``."""
-        hidden = hidden + self.beside(self.ln_1, hidden, sources, mask, cache, past)
-        output: Tensor = hidden + self.mlp(self.ln_2(hidden))
-        return output
 
-    def beside(
-        self,
-        norm: Callable[[Tensor], Tensor],
-        hidden: Tensor,
-        sources: Sequence[Encoded],
-        mask: Tensor | None,
-        cache: Cache | None,
-        past: ReplySoFar | None,
-    ) -> Tensor:
-        """What self-attention and the sources together add (B, T, D)."""
-        query = norm(hidden)
-        own = self.attended(query, mask, cache)
-        if self.fusion is None or not sources:
-            return own
-        views = [answered(own), *self.views(query, sources)]
-        first, *others = self.fuse(self.fusion, hidden, views, past)
-        fused: Tensor = self.fused_dropout(sum(others, start=first))
-        return fused
+        def asked(query: Tensor) -> Tensor:
+            own = self.attended(query, mask, cache)
+            if self.fusion is None or not sources:
+                return own
+            views = [answered(own), *self.views(query, sources)]
+            first, *others = self.fuse(self.fusion, hidden, views, past)
+            fused: Tensor = self.fused_dropout(sum(others, start=first))
+            return fused
+
+        return self.joined(self.ln_2, self.joined(self.ln_1, hidden, asked), self.mlp)
+
+    def joined(self, norm: nn.Module, hidden: Tensor, part: Callable[[Tensor], Tensor]) -> Tensor:
+        """The residual stream (B, T, D) with what ``part`` adds to it: the norm stands before ``part``."""
+        return hidden + part(norm(hidden))
 
 
 class PostBesideBlock(BesideBlock):
     """``BesideBlock`` with the layer norms after their sums, as in OpenAI GPT (MI-GPT, Golovanov et al. 2019)."""
 
-    def forward(
-        self,
-        hidden: Tensor,
-        sources: Sequence[Encoded] = (),
-        mask: Tensor | None = None,
-        cache: Cache | None = None,
-        past: ReplySoFar | None = None,
-    ) -> Tensor:
-        """See ``AfterBlock``."""
-        hidden = self.ln_1(hidden + self.beside(nn.Identity(), hidden, sources, mask, cache, past))
-        output: Tensor = self.ln_2(hidden + self.mlp(hidden))
+    def joined(self, norm: nn.Module, hidden: Tensor, part: Callable[[Tensor], Tensor]) -> Tensor:
+        """As in ``BesideBlock``, the norm after the sum."""
+        output: Tensor = norm(hidden + part(hidden))
         return output

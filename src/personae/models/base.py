@@ -15,9 +15,11 @@ from transformers.cache_utils import Cache
 from transformers.utils import ModelOutput
 
 from personae.errors import UserError
+from personae.fusion import Fusion
 from personae.layers.memory import Encoded, Memory
 from personae.registry import Registrable
 from personae.text.collate import IGNORED
+from personae.text.pack import REPLY
 
 SourceBatch = Mapping[str, Mapping[str, Tensor]]
 
@@ -105,7 +107,8 @@ class DialogueModel(PreTrainedModel, GenerationMixin, Registrable):
     @property
     def voices(self) -> tuple[str, ...]:
         """Whom a layer's contributions come from, in order: the sources, before them ``reply`` where it has one."""
-        return tuple(self.config.sources)
+        own = any(isinstance(module, Fusion) and module.own for module in self.modules())
+        return ((REPLY,) if own else ()) + tuple(self.config.sources)
 
     @property
     def reads_sources(self) -> bool:
@@ -164,3 +167,18 @@ class DialogueModel(PreTrainedModel, GenerationMixin, Registrable):
         nll = each.new_zeros(targets.shape).masked_scatter(scored, each).roll(1, dims=1)
         divisor = scored.sum().clamp_min(1) if items is None else items
         return each.sum() / divisor, logits, nll
+
+
+def build_fusion(chosen: Mapping[str, Any], dim: int, sources: int, beside: bool = False) -> Fusion:
+    """The fusion that a recipe chose; ``beside`` self-attention it has one view more than sources."""
+    if "name" not in chosen:
+        raise UserError(f"model.fusion names no method: set model.fusion.name to one of {', '.join(Fusion.names())}")
+    name, options = str(chosen["name"]), {key: value for key, value in chosen.items() if key != "name"}
+    if not beside:
+        return Fusion.build(name, dim=dim, sources=sources, **options)
+    if not Fusion.get(name).outputs_only:
+        fit = ", ".join(each for each in Fusion.names() if Fusion.get(each).outputs_only)
+        raise UserError(
+            f"fusion '{name}' cannot have self-attention beside it: set model.options.block=after, or {fit}"
+        )
+    return Fusion.build(name, dim=dim, sources=sources + 1, **options)

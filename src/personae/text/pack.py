@@ -16,7 +16,7 @@ ROLE_MARKS = {PARTNER: PARTNER_MARK, SELF: SELF_MARK}
 SOURCE_MARKS = {"persona": PERSONA_MARK}
 
 # What a token's type says (Wolf et al. 2019): nothing, its source and speaker, or its speaker only.
-TYPES = ("none", "sources", "speakers")
+TYPES = NO_TYPES, BY_SOURCE, BY_SPEAKER = "none", "sources", "speakers"
 JOINT = "+"
 
 # Marks and words of one text.
@@ -93,7 +93,7 @@ class Packer:
         sources: Sequence[str],
         prompt: Sequence[str],
         budgets: Mapping[str, int],
-        types: str = TYPES[0],
+        types: str = NO_TYPES,
         marks: bool = True,
         turns: int | None = None,
     ) -> None:
@@ -139,7 +139,7 @@ class Packer:
         self.cuts.dialogues += 1
         packed = {name: self._join(name, rows) for name in {*self.sources, *self.prompt}}
         prompt, types = ([each for name in self.prompt for each in packed[name][at]] for at in (0, 2))
-        typed = self.types != TYPES[0]
+        typed = self.types != NO_TYPES
         return Packed(
             sources={name: packed[name][0] for name in self.sources},
             items={name: packed[name][1] for name in self.sources},
@@ -157,7 +157,7 @@ class Packer:
     @property
     def reply_type(self) -> int:
         """The type of the reply's tokens."""
-        return int(self.tokenizer.bos_token_id) if self.types == TYPES[1] else self._mark[SELF_MARK]
+        return int(self.tokenizer.bos_token_id) if self.types == BY_SOURCE else self._mark[SELF_MARK]
 
     def pack_source(self, name: str, dialogue: Dialogue) -> Row:
         """Return the ids of source ``name``, per token the position of its text (-1: a mark), and its type."""
@@ -205,7 +205,7 @@ class Packer:
     def _type(self, name: str, role: str | None) -> int:
         """The type of a text's tokens: its speaker's mark, else its source's; a persona's speaker is oneself."""
         own = SOURCE_MARKS.get(name, SEPARATOR)
-        if role is None and self.types == TYPES[2] and own == PERSONA_MARK:
+        if role is None and self.types == BY_SPEAKER and own == PERSONA_MARK:
             return self._mark[SELF_MARK]
         return self._mark[own if role is None else ROLE_MARKS[role]]
 

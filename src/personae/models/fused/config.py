@@ -14,8 +14,8 @@ SIZES = {
     "medium": {"n_embd": 1024, "n_layer": 24, "n_head": 16},
     "large": {"n_embd": 1280, "n_layer": 36, "n_head": 20},
 }
-
-
+# Where the sources are asked: after self-attention or beside it.
+PLACES = AFTER, BESIDE = "after", "beside"
 # What encodes a source.
 KINDS = BERT, GPT2, ITSELF = "bert", "gpt2", "decoder"
 # What tells the right reply from others.
@@ -60,7 +60,7 @@ class FusedConfig(PreTrainedConfig):
     count_back: list[str] | tuple[str, ...] = ()
     encoder_kind: str = BERT
     causal_encoder: bool = False
-    block: str = "after"
+    block: str = AFTER
     share_self_attention: bool = False
     post_norm: bool = False
     source_losses: dict[str, float | int] | None = None
@@ -82,7 +82,7 @@ class FusedConfig(PreTrainedConfig):
         gelu = {"activation_function": "gelu_pytorch_tanh"}
         self.decoder = GPT2Config(**{**gelu, **_sized(_fields(self.decoder)), **ids, **marks})
         _one_of("encoder_kind", self.encoder_kind, KINDS)
-        _one_of("block", self.block, ("after", "beside"))
+        _one_of("block", self.block, PLACES)
         _one_of("candidate_head", self.candidate_head, (NO_HEAD, CHOICE, BINARY))
         given = {**_fields(self.encoder), **ids}
         self.encoder = BertConfig(**given) if self.encoder_kind == BERT else self._gpt2({**given, **marks})
@@ -99,8 +99,14 @@ class FusedConfig(PreTrainedConfig):
         if self.share_words and self.encoder.hidden_size != self.decoder.hidden_size:
             raise UserError("model.share_words needs encoder and decoder of the same width")
         for name in ("share_self_attention", "post_norm"):
-            if getattr(self, name) and self.block != "beside":
-                raise UserError(f"model.options.{name} needs model.options.block=beside")
+            if getattr(self, name) and self.block != BESIDE:
+                raise UserError(f"model.options.{name} needs model.options.block={BESIDE}")
+        if self.share_self_attention and self.share_attention:
+            raise UserError(
+                "model.options.share_self_attention shares the attention already: leave out share_attention"
+            )
+        if self.block == BESIDE and not self.sources and not self.post_norm:
+            raise UserError(f"model.options.block={BESIDE} needs sources to stand there: leave it out")
         for name in ("causal_encoder", "source_losses"):
             if getattr(self, name) and self.encoder_kind == BERT:
                 raise UserError(f"model.options.{name} needs model.options.encoder_kind={GPT2} or {ITSELF}")

@@ -1,24 +1,20 @@
 """GPT-2 with sources, which without them is also an encoder. Shapes: B batch, T row, D width."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
-import torch
 from torch import Tensor, nn
 from transformers import GPT2Config
 from transformers.cache_utils import Cache
 from transformers.masking_utils import create_bidirectional_mask, create_causal_mask
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Attention
 
-from personae.errors import UserError
-from personae.fusion import Fusion
 from personae.layers.attention import BorrowedAttention, SourceAttention
-from personae.layers.blocks import AfterBlock, AskSource, BesideBlock, Block, PostBesideBlock, ReplySoFar
+from personae.layers.blocks import AfterBlock, AskSource, BesideBlock, Block, PostBesideBlock, ReplySoFar, looks
 from personae.layers.encoder import positions
 from personae.layers.memory import Encoded
-from personae.models.fused.config import FusedConfig
-
-BESIDE = "beside"
+from personae.models.base import build_fusion
+from personae.models.fused.config import BESIDE, FusedConfig
 
 
 class Decoder(nn.Module):
@@ -87,25 +83,18 @@ class Decoder(nn.Module):
         return cast(Tensor, self.drop(embedded))
 
 
-def looks(mask: Tensor, time: int) -> Tensor:
-    """(B, T, P) True where position t of the last ``time`` may look: itself and what is real before it."""
-    past = torch.arange(mask.shape[1], device=mask.device)
-    reply = past[-time:]
-    real = mask[:, None, :].bool() & (past <= reply[:, None])
-    return real | (past == reply[:, None])
-
-
 def build_decoder(config: FusedConfig) -> Decoder:
     """The decoder that asks the sources."""
-    blocks = [build_block(config, config.decoder, layer) for layer in range(config.decoder.n_layer)]
+    blocks = [build_block(config, layer) for layer in range(config.decoder.n_layer)]
     return Decoder(config.decoder, blocks, final_norm=not config.post_norm)
 
 
-def build_block(config: FusedConfig, decoder: GPT2Config, layer: int) -> Block:
+def build_block(config: FusedConfig, layer: int) -> Block:
     """One decoder block: GPT-2's parts, one question per source, the fusion."""
-    parts = plain_parts(decoder, layer)
+    decoder: GPT2Config = config.decoder
     if not config.sources:
-        return (PostBesideBlock if config.post_norm else AfterBlock)(**parts, asks=(), fusion=None)
+        return plain_block(decoder, layer, config.post_norm)
+    parts = plain_parts(decoder, layer)
     width, states, beside = decoder.n_embd, config.encoder.hidden_size, config.block == BESIDE
     fusion = build_fusion(config.fusion or {}, width, len(config.sources), beside)
     distinct = 1 if config.share_attention or config.share_self_attention else len(config.sources)
@@ -116,6 +105,12 @@ def build_block(config: FusedConfig, decoder: GPT2Config, layer: int) -> Block:
         return AfterBlock(**parts, asks=asks, fusion=fusion, bridge=bridge)
     kind = PostBesideBlock if config.post_norm else BesideBlock
     return kind(**parts, asks=asks, fusion=fusion, bridge=bridge, dropout=decoder.attn_pdrop)
+
+
+def plain_block(config: GPT2Config, layer: int, post_norm: bool) -> Block:
+    """A block that asks nobody."""
+    kind = PostBesideBlock if post_norm else AfterBlock
+    return kind(**plain_parts(config, layer), asks=(), fusion=None)
 
 
 def plain_parts(decoder: GPT2Config, layer: int) -> dict[str, Any]:
@@ -132,25 +127,8 @@ def plain_parts(decoder: GPT2Config, layer: int) -> dict[str, Any]:
 
 def build_gpt2_encoder(config: FusedConfig) -> Decoder:
     """A GPT-2 of its own that encodes sources."""
-    layers = range(config.encoder.n_layer)
-    kind = PostBesideBlock if config.post_norm else AfterBlock
-    blocks = [kind(**plain_parts(config.encoder, layer), asks=(), fusion=None) for layer in layers]
+    blocks = [plain_block(config.encoder, layer, config.post_norm) for layer in range(config.encoder.n_layer)]
     return Decoder(config.encoder, blocks, final_norm=not config.post_norm)
-
-
-def build_fusion(chosen: Mapping[str, Any], dim: int, sources: int, beside: bool = False) -> Fusion:
-    """The fusion that a recipe chose; ``beside`` self-attention it has one view more than sources."""
-    if "name" not in chosen:
-        raise UserError(f"model.fusion names no method: set model.fusion.name to one of {', '.join(Fusion.names())}")
-    name, options = str(chosen["name"]), {key: value for key, value in chosen.items() if key != "name"}
-    if not beside:
-        return Fusion.build(name, dim=dim, sources=sources, **options)
-    if not Fusion.get(name).outputs_only:
-        fit = ", ".join(each for each in Fusion.names() if Fusion.get(each).outputs_only)
-        raise UserError(
-            f"fusion '{name}' cannot have self-attention beside it: set model.options.block=after, or {fit}"
-        )
-    return Fusion.build(name, dim=dim, sources=sources + 1, **options)
 
 
 def build_ask(decoder: GPT2Config, beside: bool, lender: GPT2Attention | None) -> AskSource:

@@ -22,8 +22,8 @@ from personae.layers.heads import BinaryHead, CandidateHead, ChoiceHead, gold_ro
 from personae.layers.memory import Encoded, Memory
 from personae.layers.packed import PackedLinear, can_pack, pack_linears
 from personae.models.base import DialogueModel, LoadReport, Output, SourceBatch, refused
-from personae.models.fused.config import BERT, BINARY, CHOICE, ITSELF, NO_HEAD, FusedConfig, check_options
-from personae.models.fused.decoder import BESIDE, Decoder, build_decoder, build_gpt2_encoder
+from personae.models.fused.config import BERT, BESIDE, BINARY, CHOICE, ITSELF, NO_HEAD, FusedConfig, check_options
+from personae.models.fused.decoder import Decoder, build_decoder, build_gpt2_encoder
 from personae.models.fused.pretrained import copy_to_sources, load_gpt2
 from personae.text.collate import IGNORED
 from personae.text.pack import REPLY
@@ -124,8 +124,7 @@ class FusedModel(DialogueModel):
     @property
     def voices(self) -> tuple[str, ...]:
         """See ``DialogueModel.voices``."""
-        own = any(isinstance(module, Fusion) and module.own for module in self.modules())
-        return ((REPLY,) if own or self.config.block == BESIDE else ()) + tuple(self.config.sources)
+        return (REPLY, *self.config.sources) if self.config.block == BESIDE else super().voices
 
     @property
     def reads_sources(self) -> bool:

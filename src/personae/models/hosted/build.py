@@ -11,7 +11,7 @@ from personae.errors import UserError
 from personae.layers.attention import SourceAttention
 from personae.layers.blocks import AskSource
 from personae.layers.encoder import SourceEncoder
-from personae.models.fused.decoder import build_fusion
+from personae.models.base import build_fusion
 from personae.models.hosted.added import AfterLayer, OwnWords
 from personae.models.hosted.config import BERT, HostedConfig
 

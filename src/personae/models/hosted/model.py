@@ -14,12 +14,11 @@ from transformers.pytorch_utils import Conv1D
 
 from personae.errors import UserError
 from personae.fusion import Fusion
-from personae.layers.blocks import ReplySoFar
+from personae.layers.blocks import ReplySoFar, looks
 from personae.layers.encoder import positions
 from personae.layers.memory import Encoded, Memory
 from personae.layers.packed import PackedLinear, can_pack, pack_linears
 from personae.models.base import DialogueModel, LoadReport, Output, SourceBatch, refused
-from personae.models.fused.decoder import looks
 from personae.models.hosted import lora
 from personae.models.hosted.added import AfterLayer, Asking, attach, attach_head
 from personae.models.hosted.build import (
@@ -34,7 +33,6 @@ from personae.models.hosted.build import (
 from personae.models.hosted.config import ALL, BASE, BERT, LORA, WEIGHTS, HostedConfig, check_options, read_base
 from personae.models.hosted.layout import check_base, layers_of, takes_positions
 from personae.text.collate import IGNORED
-from personae.text.pack import REPLY
 
 # Of a base that counts no positions.
 ENDLESS = 1 << 30
@@ -129,12 +127,6 @@ class HostedModel(DialogueModel):
         most = int(getattr(self.config.text, "max_position_embeddings", None) or ENDLESS)
         each = self.config.encoder.max_position_embeddings if self.config.encoder_kind == BERT else most
         return {**dict.fromkeys(self.config.sources, int(each)), "decoder": most}
-
-    @property
-    def voices(self) -> tuple[str, ...]:
-        """See ``DialogueModel.voices``."""
-        own = any(isinstance(module, Fusion) and module.own for module in self.modules())
-        return ((REPLY,) if own else ()) + tuple(self.config.sources)
 
     def get_input_embeddings(self) -> nn.Module:
         """The base's word table."""

@@ -22,7 +22,6 @@ from personae.models.seq2seq.layers import Convolutions, NarrowAttention, SelfAt
 from personae.models.seq2seq.network import Stack, build_decoder, build_encoder
 from personae.models.seq2seq.pointer import Copies, Pointer, Quotable, copies
 from personae.text.collate import IGNORED
-from personae.text.pack import REPLY
 
 SHARED = "shared"
 
@@ -76,12 +75,6 @@ class Seq2seqModel(DialogueModel):
     def window(self) -> dict[str, int]:
         """``max_positions`` everywhere; the network itself has no limit."""
         return dict.fromkeys([*self.config.sources, "decoder"], self.config.max_positions)
-
-    @property
-    def voices(self) -> tuple[str, ...]:
-        """See ``DialogueModel.voices``."""
-        own = any(isinstance(module, Fusion) and module.own for module in self.modules())
-        return ((REPLY,) if own else ()) + tuple(self.config.sources)
 
     def pack(self) -> Self:
         """See ``DialogueModel.pack``; the head gets a packed copy of the word table, convolutions stay as they are."""

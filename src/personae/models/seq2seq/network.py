@@ -7,10 +7,10 @@ from torch import Tensor, nn
 from transformers.cache_utils import Cache
 
 from personae.fusion import View
-from personae.layers.blocks import AskSource, Block, ReplySoFar
+from personae.layers.blocks import AskSource, Block, ReplySoFar, looks
 from personae.layers.encoder import positions
 from personae.layers.memory import Encoded
-from personae.models.fused.decoder import build_fusion, looks
+from personae.models.base import build_fusion
 from personae.models.seq2seq.config import Seq2seqConfig
 from personae.models.seq2seq.layers import Convolutions, NarrowAttention, Norm, SelfAttention, make_room, sinusoids
 
