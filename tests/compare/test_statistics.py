@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from personae.compare.statistics import by_conversation, combine, interval_of, statistics
-from personae.evaluation.scores import applies
+from personae.compare.statistics import by_conversation
 from personae.metrics import Metric, Reply
-from personae.metrics.base import Score
-from personae.metrics.distinct import Distinct
+from personae.metrics.base import Score, Tally
+from personae.metrics.sample import Sample, chunks
+from personae.metrics.summed import Summed
 
 KINDS = ("persona", "context", "both")
 
@@ -29,54 +29,65 @@ def said(seed: int, conversations: int = 12) -> list[Reply]:
     return replies
 
 
-@pytest.mark.parametrize("name", Metric.names())
-def test_one_run_has_the_metrics_own_value_and_interval(name):
-    kind, replies = Metric.get(name), said(0)
-    if not applies(kind, replies):
+def statistics(metric: Metric, replies):
+    """What ``metric`` keeps by conversation."""
+    sample = Sample()
+    tally = metric.tally(sample)
+    for chunk in chunks(replies, sample):
+        tally.add(chunk)
+    return tally.by_conversation()
+
+
+@pytest.fixture(params=Metric.names())
+def metric(request) -> Metric:
+    if not Metric.get(request.param).applies(said(0)):
         pytest.skip("does not apply to these replies")
-    rows, measured = statistics(kind, replies), kind().measure(replies)
-    assert rows is not None, f"{name} needs a line in compare/statistics.py"
+    return Metric.build(request.param)
+
+
+def test_one_run_has_the_metrics_own_value_and_interval(metric):
+    replies = said(0)
+    rows, measured = statistics(metric, replies), metric.measure(replies)
+    assert rows is not None
     assert len(rows) == 12
-    if not issubclass(kind, Distinct):
-        assert combine(kind, rows.sum(0, keepdims=True))[0] == pytest.approx(measured.value)
+    if isinstance(metric, Summed):
+        assert metric.combine(rows.sum(0, keepdims=True))[0] == pytest.approx(measured.value)
     names = by_conversation(replies)["conversations"]
-    assert interval_of(kind, names, measured.value, [rows]) == pytest.approx(measured.interval)
+    assert metric.interval(names, measured.value, [rows]) == pytest.approx(measured.interval)
 
 
-@pytest.mark.parametrize("name", Metric.names())
-def test_a_run_differs_from_itself_by_nothing(name):
-    kind, replies = Metric.get(name), said(0)
-    rows = statistics(kind, replies)
+def test_a_run_differs_from_itself_by_nothing(metric):
+    replies = said(0)
+    rows = statistics(metric, replies)
     names = by_conversation(replies)["conversations"]
-    assert interval_of(kind, names, 0.0, [rows, rows], [rows]) == pytest.approx((0, 0), abs=1e-9)
+    assert metric.interval(names, 0.0, [rows, rows], [rows]) == pytest.approx((0, 0), abs=1e-9)
 
 
-@pytest.mark.parametrize("name", Metric.names())
-def test_the_interval_of_a_difference_holds_it(name):
-    kind, one, other = Metric.get(name), statistics(Metric.get(name), said(0)), statistics(Metric.get(name), said(1))
+def test_the_interval_of_a_difference_holds_it(metric):
+    one, other = statistics(metric, said(0)), statistics(metric, said(1))
     names = by_conversation(said(0))["conversations"]
-    values = [kind().measure(said(seed)).value for seed in (0, 1)]
-    low, high = interval_of(kind, names, values[0] - values[1], [one], [other])
+    values = [metric.measure(said(seed)).value for seed in (0, 1)]
+    low, high = metric.interval(names, values[0] - values[1], [one], [other])
     assert low <= values[0] - values[1] <= high
 
 
 def test_a_paired_difference_by_hand():
     """Conversation i costs 10 i nats, and 1 more with the other: means swing, the difference is exactly -1."""
-    kind = Metric.get("nats_per_word")
+    kind = Metric.build("nats_per_word")
     costs = [
         [Reply("", ("w",), f"talk {number}", nats=10.0 * number + more, tokens=1) for number in range(8)]
         for more in (0, 1)
     ]
     rows = [statistics(kind, replies) for replies in costs]
     names = by_conversation(costs[0])["conversations"]
-    low, high = interval_of(kind, names, 35.0, rows[:1])
+    low, high = kind.interval(names, 35.0, rows[:1])
     assert high - low > 20
-    assert interval_of(kind, names, -1.0, rows[:1], rows[1:]) == pytest.approx((-1.0, -1.0))
+    assert kind.interval(names, -1.0, rows[:1], rows[1:]) == pytest.approx((-1.0, -1.0))
 
 
 def test_the_mean_of_two_runs_by_hand():
     """Conversations right in one run each: with both runs every conversation counts a half, whichever is drawn."""
-    kind = Metric.get("persona_accuracy")
+    kind = Metric.build("persona_accuracy")
     runs = [
         [
             Reply(
@@ -88,16 +99,16 @@ def test_the_mean_of_two_runs_by_hand():
     ]
     rows = [statistics(kind, replies) for replies in runs]
     names = by_conversation(runs[0])["conversations"]
-    assert interval_of(kind, names, 0.5, rows[:1]) != (0.5, 0.5)
-    assert interval_of(kind, names, 0.5, rows) == (0.5, 0.5)
+    assert kind.interval(names, 0.5, rows[:1]) != (0.5, 0.5)
+    assert kind.interval(names, 0.5, rows) == (0.5, 0.5)
 
 
 def test_perplexity_beyond_all_numbers_raises_no_warning():
-    kind = Metric.get("perplexity_token")
+    kind = Metric.build("perplexity_token")
     replies = [Reply("", ("w",), str(number), nats=1e4, tokens=1) for number in range(3)]
     rows = statistics(kind, replies)
-    assert math.isinf(combine(kind, rows)[0])
-    interval_of(kind, ["0", "1", "2"], math.nan, [rows], [rows])
+    assert math.isinf(kind.combine(rows)[0])
+    kind.interval(["0", "1", "2"], math.nan, [rows], [rows])
 
 
 def test_a_metric_without_statistics_is_left_out(monkeypatch):
@@ -107,7 +118,14 @@ def test_a_metric_without_statistics_is_left_out(monkeypatch):
     class Length(Metric):
         """Length."""
 
-        def measure(self, replies):
+        def tally(self, sample):
+            return Silent()
+
+    class Silent(Tally):
+        def add(self, chunk):
+            pass
+
+        def score(self):
             return Score(1.0, "length")
 
     found = by_conversation(said(0))
@@ -117,4 +135,4 @@ def test_a_metric_without_statistics_is_left_out(monkeypatch):
 
 def test_a_silent_model_has_no_statistics_of_distinct_words():
     replies = [Reply("", ("w",), str(number)) for number in range(3)]
-    assert statistics(Metric.get("dist1"), replies) is None
+    assert statistics(Metric.build("dist1"), replies) is None

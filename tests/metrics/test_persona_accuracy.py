@@ -47,7 +47,7 @@ def test_only_replies_of_the_kind_count(kind: str) -> None:
 
 
 def test_a_corpus_without_the_kind_is_the_users_error() -> None:
-    with pytest.raises(UserError, match=r"tag kind 'persona'.*none of 2"):
+    with pytest.raises(UserError, match=r"tag kind 'persona'.*none has it"):
         Metric.build("persona_accuracy").measure([reply("red", "context"), Reply("red", ("red",))])
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from personae.compare.grid import Cell, Plan
 from personae.compare.sets import DataSet
-from personae.compare.statistics import interval_of
 from personae.errors import UserError
 from personae.evaluation.scores import stamped
 from personae.metrics import Metric, Score
@@ -167,7 +166,7 @@ def _interval(metric: str, value: float, cells: Sequence[Scored], less: Sequence
     known = [each for each in (*runs, *others) if each is not None]
     if len(known) < len(runs) + len(others):
         return None
-    return interval_of(Metric.get(metric), cells[0].conversations, value, known[: len(runs)], known[len(runs) :])
+    return Metric.build(metric).interval(cells[0].conversations, value, known[: len(runs)], known[len(runs) :])
 
 
 def comparable(metric: str, cells: Sequence[Scored]) -> bool:

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from personae.metrics import Metric, Reply, Score
+from personae.metrics import Metric, Reply, Score, measure_all
 from personae.metrics.floors import CopyPersona, Floor
 from personae.metrics.perplexity import Likelihood
-from personae.metrics.persona_accuracy import SourceAccuracy
 from personae.text.dialogue import Dialogue
 
 Fields = Mapping[str, object]
@@ -26,20 +25,16 @@ class Candidate:
         ``stamp`` goes into each signature, ``spoken`` into those of metrics on the words said.
         """
         replies = self.replies if at is None else [self.replies[each] for each in at]
-        kinds = [kind for kind in map(Metric.get, Metric.names()) if applies(kind, replies)]
-        return {kind.name: stamped(kind().measure(replies), self._fields(kind, stamp)) for kind in kinds}
+        scores = measure_all(applicable(replies), replies)
+        return {name: stamped(score, self._fields(name, stamp)) for name, score in scores.items()}
 
-    def _fields(self, kind: type[Metric], stamp: Fields) -> Fields:
-        return stamp if issubclass(kind, Likelihood) else {**stamp, **self.spoken}
+    def _fields(self, name: str, stamp: Fields) -> Fields:
+        return stamp if issubclass(Metric.get(name), Likelihood) else {**stamp, **self.spoken}
 
 
-def applies(metric: type[Metric], replies: Sequence[Reply]) -> bool:
-    """Whether ``replies`` have what ``metric`` rests on: likelihoods, or questions of a kind."""
-    if issubclass(metric, Likelihood):
-        return all(reply.nats is not None for reply in replies)
-    if issubclass(metric, SourceAccuracy):
-        return any(reply.tags.get("kind") == metric.kind for reply in replies)
-    return True
+def applicable(replies: Sequence[Reply]) -> dict[str, Metric]:
+    """Every metric that finds in ``replies`` what it rests on."""
+    return {name: Metric.build(name) for name in Metric.names() if Metric.get(name).applies(replies)}
 
 
 def stamped(score: Score, fields: Fields) -> Score:

@@ -1,39 +1,31 @@
-"""Metric and Score: a number that can be recomputed and shows how sure it is."""
+"""Metric: one number over replies that are heard chunk by chunk, of which a tally keeps no more than it needs."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
+from personae.metrics.bootstrap import Floats, Interval
+from personae.metrics.reply import Reply, Score
+from personae.metrics.sample import Chunk, Sample, chunks
 from personae.registry import Registrable
 
-
-@dataclass(frozen=True)
-class Reply:
-    """One scored reply: a line of ``predictions.jsonl``.
-
-    ``conversation`` is the unit that intervals are drawn by. ``nats`` is the negative log-likelihood of the
-    gold reply in nats over ``tokens`` tokens, end token included (None without a model). ``answer`` holds
-    the words that a right reply must contain, where the corpus knows them.
-    """
-
-    prediction: str
-    references: tuple[str, ...]
-    conversation: str = ""
-    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    nats: float | None = None
-    tokens: int | None = None
-    answer: tuple[str, ...] = ()
-    tags: Mapping[str, str] = field(default_factory=dict)
+__all__ = ["Chunk", "Metric", "Reply", "Sample", "Score", "Tally", "measure_all"]
 
 
-@dataclass(frozen=True)
-class Score:
-    """A value with its signature and, where it is a mean or a ratio, its 95 % interval."""
+class Tally(ABC):
+    """What one metric keeps of the replies that it has heard."""
 
-    value: float
-    signature: str
-    interval: tuple[float, float] | None = None
+    @abstractmethod
+    def add(self, chunk: Chunk) -> None:
+        """Hear a chunk. Raises ``UserError`` where a reply lacks what the metric needs."""
+
+    @abstractmethod
+    def score(self) -> Score:
+        """The score of all that was heard. Raises ``UserError`` where that was nothing."""
+
+    def by_conversation(self) -> Floats | None:
+        """Statistics (G, K) in the order of the sample's names, for ``Metric.interval`` (None: it keeps none)."""
+        return None
 
 
 class Metric(Registrable, ABC):
@@ -42,12 +34,41 @@ class Metric(Registrable, ABC):
     higher_is_better: ClassVar[bool] = True
 
     @abstractmethod
-    def measure(self, replies: Sequence[Reply]) -> Score:
-        """Score ``replies``. Raises ``UserError`` where what the metric needs is missing."""
+    def tally(self, sample: Sample) -> Tally:
+        """An empty tally; ``sample`` hears every chunk before the tally does."""
 
-    def score(self, predictions: Sequence[str], references: Sequence[Sequence[str]]) -> Score:
+    @classmethod
+    def applies(cls, replies: Sequence[Reply]) -> bool:
+        """Whether ``replies`` have what the metric rests on."""
+        return all(reply.references for reply in replies)
+
+    def measure(self, replies: Iterable[Reply]) -> Score:
+        """Score ``replies``. Raises ``UserError`` where what the metric needs is missing."""
+        return measure_all({self.name: self}, replies)[self.name]
+
+    def score(self, predictions: Iterable[str], references: Iterable[Sequence[str]]) -> Score:
         """Score plain texts; every prediction counts as a conversation of its own."""
         pairs = zip(predictions, references, strict=True)
         return self.measure(
-            [Reply(text, tuple(golds), conversation=str(number)) for number, (text, golds) in enumerate(pairs)]
+            Reply(text, tuple(golds), conversation=str(number)) for number, (text, golds) in enumerate(pairs)
         )
+
+    def interval(
+        self, names: Sequence[str], value: float, runs: Sequence[Floats], less: Sequence[Floats] = ()
+    ) -> Interval:
+        """The 95 % interval of the mean over ``runs``, or of what it has over the mean over ``less``.
+
+        ``names`` (G) of the conversations, ``value`` the mean or difference itself, ``runs`` and ``less`` what
+        ``by_conversation`` gave, (G, K) of one run each. One draw serves all of them: the comparison is paired.
+        """
+        raise NotImplementedError(f"{self.name} keeps nothing by conversation")
+
+
+def measure_all(metrics: Mapping[str, Metric], replies: Iterable[Reply]) -> dict[str, Score]:
+    """Score ``replies``, read once, by every one of ``metrics``."""
+    sample = Sample()
+    tallies = {name: metric.tally(sample) for name, metric in metrics.items()}
+    for chunk in chunks(replies, sample):
+        for tally in tallies.values():
+            tally.add(chunk)
+    return {name: tally.score() for name, tally in tallies.items()}

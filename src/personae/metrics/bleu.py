@@ -1,15 +1,15 @@
 """Corpus BLEU by sacrebleu, with an interval from its sufficient statistics."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from sacrebleu.metrics.bleu import BLEU, BLEUScore
 
-from personae.metrics.base import Metric, Reply, Score
-from personae.metrics.bootstrap import BOOTSTRAP, Floats, bootstrap
-from personae.metrics.checks import conversations, require_references
-from personae.metrics.signature import sample_signature
+from personae.metrics.base import Metric, Reply
+from personae.metrics.bootstrap import Floats
+from personae.metrics.sample import Chunk
+from personae.metrics.summed import Summed
 
 ORDER = 4
 
@@ -31,33 +31,37 @@ def corpus_bleu(sums: Floats) -> BLEUScore:
     return BLEU.compute_bleu(matches.tolist(), totals.tolist(), said, gold, smooth_method="exp")
 
 
-def sacrebleu_signature(replies: Sequence[Reply]) -> str:
-    """Sacrebleu's own signature for these replies."""
+def sacrebleu_signature(references: int) -> str:
+    """Sacrebleu's own signature for so many references each (-1: it differs)."""
     scorer = BLEU()
-    counts = {len(reply.references) for reply in replies}
-    scorer.num_refs = counts.pop() if len(counts) == 1 else -1
+    scorer.num_refs = references
     return str(scorer.get_signature())
 
 
-class CorpusStatistic(Metric):
-    """A part of sacrebleu's corpus score, in %."""
+class CorpusStatistic(Summed):
+    """A part of sacrebleu's corpus score, in %; an empty prediction counts with its reference's length."""
+
+    width = 2 + 2 * ORDER + 3
 
     @staticmethod
     @abstractmethod
     def part(score: BLEUScore) -> float:
         """The part of ``score`` that the metric reports."""
 
-    def measure(self, replies: Sequence[Reply]) -> Score:
-        """Score ``replies``; an empty prediction counts with its reference's length."""
-        require_references(self.name, replies)
-        statistics = bleu_statistics(replies)
-        value = self._combine(statistics.sum(axis=0, keepdims=True))[0]
-        interval = bootstrap(statistics, conversations(replies), self._combine)
-        fields = {"sacrebleu": f"[{sacrebleu_signature(replies)}]", "ci": BOOTSTRAP}
-        return Score(float(value), sample_signature(self.name, replies, **fields), interval)
+    def statistics(self, chunk: Chunk) -> Floats:
+        """See ``bleu_statistics``; then powers 0 to 2 of the number of references, to see whether it differs."""
+        powers = np.vander([len(reply.references) for reply in chunk.replies], 3, increasing=True)
+        return np.concatenate([bleu_statistics(chunk.replies), powers], axis=1)
 
-    def _combine(self, sums: Floats) -> Floats:
-        return np.array([self.part(corpus_bleu(row)) for row in sums])
+    def combine(self, sums: Floats) -> Floats:
+        """The part of the corpus score of each row of sums."""
+        return np.array([self.part(corpus_bleu(row[:-3])) for row in sums])
+
+    def fields(self, sums: Floats) -> Mapping[str, object]:
+        """Sacrebleu's own signature."""
+        replies, references, squares = (int(each) for each in sums[-3:])
+        same = squares * replies == references**2
+        return {"sacrebleu": f"[{sacrebleu_signature(references // replies if same else -1)}]"}
 
 
 @Metric.register("bleu")

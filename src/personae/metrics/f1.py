@@ -1,20 +1,23 @@
 """Word F1 as ParlAI and the ConvAI2 competition define it."""
 
-import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from personae.metrics.base import Metric, Reply, Score
-from personae.metrics.bootstrap import BOOTSTRAP, bootstrap_ratio
-from personae.metrics.checks import conversations, require_references
+from personae.metrics.base import Metric
+from personae.metrics.bootstrap import Floats
 from personae.metrics.normalize import normalized_tokens
-from personae.metrics.signature import sample_signature
+from personae.metrics.sample import Chunk
+from personae.metrics.summed import Summed
 
 
 def word_f1(prediction: str, references: Sequence[str]) -> float:
     """Best F1 in [0, 1] of the normalised words of ``prediction`` against any reference, as multisets."""
-    words = normalized_tokens(prediction)
-    return max(_f1(words, normalized_tokens(reference)) for reference in references)
+    return best_f1(normalized_tokens(prediction), [normalized_tokens(reference) for reference in references])
+
+
+def best_f1(words: list[str], golds: Sequence[list[str]]) -> float:
+    """``word_f1`` of what is cut already."""
+    return max(_f1(words, gold) for gold in golds)
 
 
 def _f1(words: list[str], gold: list[str]) -> float:
@@ -23,13 +26,14 @@ def _f1(words: list[str], gold: list[str]) -> float:
 
 
 @Metric.register("f1")
-class WordF1(Metric):
+class WordF1(Summed):
     """Mean word F1 in %, best reference each; on ConvAI2 a constant scores 22.98: print it beside."""
 
-    def measure(self, replies: Sequence[Reply]) -> Score:
-        """Score ``replies``; an empty prediction counts 0."""
-        require_references(self.name, replies)
-        scores = [100 * word_f1(reply.prediction, reply.references) for reply in replies]
-        interval = bootstrap_ratio(scores, [1] * len(scores), conversations(replies))
-        stamp = sample_signature(self.name, replies, norm="parlai", refs="max", avg="reply", ci=BOOTSTRAP)
-        return Score(math.fsum(scores) / len(scores), stamp, interval)
+    def statistics(self, chunk: Chunk) -> list[tuple[float, float]]:
+        """F1 and 1 of each reply; an empty prediction counts 0."""
+        pairs = zip(chunk.predictions(normalized_tokens), chunk.references(normalized_tokens), strict=True)
+        return [(100 * best_f1(words, golds), 1.0) for words, golds in pairs]
+
+    def fields(self, sums: Floats) -> Mapping[str, object]:
+        """How words are cut and references chosen."""
+        return {"norm": "parlai", "refs": "max", "avg": "reply"}

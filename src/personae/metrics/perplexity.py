@@ -2,19 +2,19 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
 
 from personae.errors import UserError
-from personae.metrics.base import Metric, Reply, Score
-from personae.metrics.bootstrap import BOOTSTRAP, bootstrap_ratio
-from personae.metrics.checks import conversations, require_references
-from personae.metrics.signature import sample_signature
+from personae.metrics.base import Metric, Reply
+from personae.metrics.bootstrap import Floats, ratio
+from personae.metrics.sample import Chunk
+from personae.metrics.summed import Summed
 
 
-class Likelihood(Metric):
+class Likelihood(Summed):
     """Sum of nats / sum of units over all replies, never a mean of per-reply or per-batch values.
 
     The nats include the end token whatever the unit; a word or byte count does not. The gold reply is the
@@ -30,17 +30,25 @@ class Likelihood(Metric):
     def count(reply: Reply) -> int:
         """Units in the gold reply."""
 
-    def measure(self, replies: Sequence[Reply]) -> Score:
-        """Score ``replies``; each needs ``nats`` and ``tokens``."""
-        require_references(self.name, replies)
-        nats = [self._nats(number, reply) for number, reply in enumerate(replies)]
-        units = [self.count(reply) for reply in replies]
-        if not sum(units):
+    @classmethod
+    def applies(cls, replies: Sequence[Reply]) -> bool:
+        """Whether every reply has its gold reply's likelihood."""
+        return super().applies(replies) and all(reply.nats is not None for reply in replies)
+
+    def statistics(self, chunk: Chunk) -> list[tuple[float, int]]:
+        """Nats and units of each gold reply; each needs ``nats`` and ``tokens``."""
+        return [(self._nats(at, reply), self.count(reply)) for at, reply in enumerate(chunk.replies, chunk.start)]
+
+    def combine(self, sums: Floats) -> Floats:
+        """Nats per unit, or the exponential of that."""
+        with np.errstate(over="ignore"):
+            return np.asarray(np.exp(ratio(sums))) if self.exponential else ratio(sums)
+
+    def fields(self, sums: Floats) -> Mapping[str, object]:
+        """The unit, and how many of them were scored."""
+        if not sums[1]:
             raise UserError(f"{self.name} has no {self.unit} to divide by: every gold reply is empty")
-        value = math.fsum(nats) / sum(units)
-        interval = bootstrap_ratio(nats, units, conversations(replies))
-        bounds = interval and (self._scale(interval[0]), self._scale(interval[1]))
-        return Score(self._scale(value), self._signature(replies, sum(units)), bounds)
+        return {"unit": self.unit, "units": int(sums[1]), "end": "scored", "avg": "micro"}
 
     def _nats(self, number: int, reply: Reply) -> float:
         if reply.nats is None or reply.tokens is None:
@@ -54,14 +62,6 @@ class Likelihood(Metric):
                 "evaluate the model in float32 and check its weights"
             )
         return reply.nats
-
-    def _scale(self, nats: float) -> float:
-        with np.errstate(over="ignore"):
-            return float(np.exp(nats)) if self.exponential else nats
-
-    def _signature(self, replies: Sequence[Reply], total: int) -> str:
-        fields = {"unit": self.unit, "units": total, "end": "scored", "avg": "micro", "ci": BOOTSTRAP}
-        return sample_signature(self.name, replies, **fields)
 
 
 @Metric.register("nats_per_token")

@@ -1,16 +1,14 @@
 """Share of right answers where the corpus knows the answer: by the source that the answer rests on."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-import numpy as np
-
 from personae.errors import UserError
-from personae.metrics.base import Metric, Reply, Score
-from personae.metrics.bootstrap import BOOTSTRAP, bootstrap_ratio
-from personae.metrics.checks import conversations, require_replies
-from personae.metrics.signature import sample_signature
+from personae.metrics.base import Metric, Reply
+from personae.metrics.bootstrap import Floats
+from personae.metrics.sample import Chunk
+from personae.metrics.summed import Summed
 
 _WORDS = re.compile(r"\w+|[^\w\s]")
 
@@ -28,7 +26,7 @@ def _spaced(text: str) -> str:
     return f" {' '.join(_WORDS.findall(text.lower()))} "
 
 
-class SourceAccuracy(Metric):
+class SourceAccuracy(Summed):
     """Share (0 to 1) of right answers among the replies whose tag ``kind`` is ``kind``.
 
     A reply is right if it holds all words of its ``answer`` and none of its tag ``others``: words joined by
@@ -36,23 +34,27 @@ class SourceAccuracy(Metric):
     signature ``n`` and ``conv`` count what was given, ``asked`` the replies of the kind.
     """
 
+    needs_references = False
     kind: ClassVar[str]
 
-    def measure(self, replies: Sequence[Reply]) -> Score:
-        """Score ``replies``; a ``UserError`` where none is of the kind, or one has no answer."""
-        require_replies(self.name, replies)
-        asked = np.array([reply.tags.get("kind") == self.kind for reply in replies])
-        if not asked.any():
+    @classmethod
+    def applies(cls, replies: Sequence[Reply]) -> bool:
+        """Whether any reply is of the kind."""
+        return any(reply.tags.get("kind") == cls.kind for reply in replies)
+
+    def statistics(self, chunk: Chunk) -> list[tuple[bool, bool]]:
+        """Whether each reply is right, and whether it is of the kind."""
+        asked = [reply.tags.get("kind") == self.kind for reply in chunk.replies]
+        return [(this and self._right(reply), this) for this, reply in zip(asked, chunk.replies, strict=True)]
+
+    def fields(self, sums: Floats) -> Mapping[str, object]:
+        """The kind, and how many replies are of it; a ``UserError`` where none is."""
+        if not sums[1]:
             raise UserError(
-                f"{self.name} needs replies with the tag kind '{self.kind}', but none of {len(replies)}"
-                " has it: score a corpus that tags its replies, such as interview"
+                f"{self.name} needs replies with the tag kind '{self.kind}', but none has it:"
+                " score a corpus that tags its replies, such as interview"
             )
-        right = np.array([this and self._right(reply) for this, reply in zip(asked, replies, strict=True)])
-        stamp = sample_signature(
-            self.name, replies, kind=self.kind, asked=int(asked.sum()), match="words", ci=BOOTSTRAP
-        )
-        interval = bootstrap_ratio(right, asked, conversations(replies))
-        return Score(float(right.sum() / asked.sum()), stamp, interval)
+        return {"kind": self.kind, "asked": int(sums[1]), "match": "words"}
 
     def _right(self, reply: Reply) -> bool:
         if not reply.answer:

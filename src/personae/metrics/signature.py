@@ -1,9 +1,7 @@
 """Signatures: what a number was computed with, in sacreBLEU's style, so that it can be recomputed."""
 
-from collections.abc import Sequence
-
 from personae._version import __version__
-from personae.metrics.base import Reply
+from personae.metrics.sample import LIMIT, Sample
 
 
 def signature(name: str, **fields: object) -> str:
@@ -11,7 +9,10 @@ def signature(name: str, **fields: object) -> str:
     return "|".join([name, *(f"{key}:{value}" for key, value in fields.items()), f"v:{__version__}"])
 
 
-def sample_signature(name: str, replies: Sequence[Reply], **fields: object) -> str:
-    """Return a ``signature`` that opens with the number of replies, ``n``, and of conversations, ``conv``."""
-    conversations = len({reply.conversation for reply in replies})
-    return signature(name, n=len(replies), conv=conversations, **fields)
+def sample_signature(name: str, sample: Sample, **fields: object) -> str:
+    """Return a ``signature`` that opens with the number of replies, ``n``, and of conversations, ``conv``.
+
+    Where there are more conversations than are drawn one by one, ``blocks`` is the number of what is drawn.
+    """
+    blocks = {} if sample.folded is None else {"blocks": LIMIT}
+    return signature(name, n=sample.replies, conv=sample.conversations, **fields, **blocks)

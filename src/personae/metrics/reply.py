@@ -1,0 +1,32 @@
+"""Reply and Score: what metrics read, and a number that can be recomputed and shows how sure it is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One scored reply: a line of ``predictions.jsonl``.
+
+    ``conversation`` is the unit that intervals are drawn by. ``nats`` is the negative log-likelihood of the
+    gold reply in nats over ``tokens`` tokens, end token included (None without a model). ``answer`` holds
+    the words that a right reply must contain, where the corpus knows them.
+    """
+
+    prediction: str
+    references: tuple[str, ...]
+    conversation: str = ""
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    nats: float | None = None
+    tokens: int | None = None
+    answer: tuple[str, ...] = ()
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Score:
+    """A value with its signature and, where it is a mean or a ratio, its 95 % interval."""
+
+    value: float
+    signature: str
+    interval: tuple[float, float] | None = None
