@@ -28,7 +28,7 @@ def transposed(result: Result, part: str, show: Any) -> list[list[str]]:
 
 def table(result: Result) -> str:
     """Ratios, seconds, CPU seconds and peak memory of one benchmark."""
-    heads = [f"{row['dtype']}, batch {row['batch']}" for row in result["rows"]]
+    heads = [f"{row.get('dtype', 'counted')}, batch {row['batch']}" for row in result["rows"]]
     shows = {
         "ratios": ("ratio of seconds", measured),
         "cpu_ratios": ("ratio of CPU seconds", measured),
@@ -36,6 +36,8 @@ def table(result: Result) -> str:
         "cpu_seconds": ("CPU seconds", measured),
         "tokens_per_second": ("tokens per second", lambda value: f"{value:.0f}"),
         "peak_mib": ("peak memory, MiB", lambda value: f"{value:.0f}"),
+        "operations_over_sum": ("operations over sum", lambda value: f"{value:.3f}"),
+        "parameters_over_sum": ("parameters over sum", lambda value: f"{value:.3f}"),
     }
     parts = [
         lines([title, *heads], transposed(result, part, show))

@@ -2,12 +2,14 @@
 
     python benchmarks/training.py --out benchmarks/results/training.json
     python benchmarks/training.py --fusions all --no-memory --out benchmarks/results/training-fusions.json
+    python benchmarks/training.py --fusions all --count --out benchmarks/results/training-counted.json
 
 One JSON line on stdout, progress on stderr. `docs/performance.md` says what is measured. A step is forward,
 backward, clipping and the optimiser that transformers' Trainer takes. Variants: paa; sum: the same model with
 fusion `sum`; gpt2: HF's GPT-2 with as many parameters, on persona, context, begin token and reply as one row,
 loss on the reply. Models meet in pairs, since three optimisers do not fit in a small memory. With ``--fusions``
-every fusion named meets ``sum`` instead (``all``: every one that takes two sources).
+every fusion named meets ``sum`` instead (``all``: every one that takes two sources). ``--count`` counts a step's
+matrix operations and parameters instead of timing it: the same on every machine.
 """
 
 import argparse
@@ -18,6 +20,7 @@ from typing import Any
 import common
 import torch
 from common import Size, Variant
+from torch.utils.flop_counter import FlopCounterMode
 
 from personae.fusion import Fusion
 
@@ -42,6 +45,12 @@ class Step:
         self.model = (common.plain(size) if name == "gpt2" else common.fused(size, name)).train()
         self.optimiser = torch.optim.AdamW(self.model.parameters(), lr=8e-6, fused=True)
 
+    def operations(self) -> int:
+        """Floating-point operations of the matrix products of one forward and backward pass."""
+        with FlopCounterMode(display=False) as counter:
+            self()
+        return int(counter.get_total_flops())
+
     def __call__(self) -> None:
         """Forward, backward, clip, optimiser."""
         self.optimiser.zero_grad()
@@ -58,6 +67,21 @@ def against_sum(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     kinds = {name: Fusion.get(name) for name in Fusion.names()}
     two = [name for name, kind in kinds.items() if kind.arity in (None, 2) and kind.least <= 2 and name != "sum"]
     return {f"{name}_over_sum": (name, "sum") for name in (two if list(names) == ["all"] else names)}
+
+
+def counted(size: Size, names: Sequence[str], batch: int) -> dict[str, Any]:
+    """Operations of a step and parameters of every fusion over those of ``sum``."""
+    operations = {}
+    for name in names:
+        operations[name] = Step(size, name, batch, "fp32").operations()
+        common.say(f"batch {batch} {name}: {operations[name]:.4g} operations")
+    weights = common.parameters(size, names)
+    return {
+        "batch": batch,
+        "operations": operations,
+        "operations_over_sum": {name: round(operations[name] / operations["sum"], 4) for name in names},
+        "parameters_over_sum": {name: round(weights[name] / weights["sum"], 4) for name in names},
+    }
 
 
 def pair(options: argparse.Namespace, size: Size, names: Sequence[str], batch: int, dtype: str) -> common.Times:
@@ -104,6 +128,7 @@ def main() -> None:
     parser = common.parser(__doc__, batches=[8], repeats=5)
     parser.add_argument("--peak", choices=VARIANTS, help=argparse.SUPPRESS)
     parser.add_argument("--fusions", nargs="+", help="pair each of these with sum")
+    parser.add_argument("--count", action="store_true", help="count operations and parameters, time nothing")
     options = parser.parse_args()
     options.pairs = against_sum(options.fusions) if options.fusions else PAIRS
     size = common.TINY if options.tiny else common.PAPER
@@ -122,7 +147,11 @@ def main() -> None:
         "tokens_mean": "persona, context, begin token and reply, each once and without padding, for all three",
         "aims": {name: AIM for name in options.pairs if name.endswith("_over_sum")},
     }
-    result["rows"] = [row(options, size, batch, dtype) for dtype in options.dtypes for batch in options.batches]
+    if options.count:
+        names = sorted({name for both in options.pairs.values() for name in both} - {"gpt2"})
+        result["rows"] = [counted(size, names, batch) for batch in options.batches]
+    else:
+        result["rows"] = [row(options, size, batch, dtype) for dtype in options.dtypes for batch in options.batches]
     common.report(result, options.out)
 
 

@@ -89,3 +89,12 @@ def test_the_papers_size_has_the_papers_number_of_parameters(common):
 @pytest.mark.parametrize(("batch", "mean"), [(1, 124), (16, 124), (32, 124)])
 def test_lengths_are_those_of_real_dialogues(common, batch, mean):
     assert common.described(common.packed(common.PAPER, batch))["context"] == pytest.approx(mean, abs=2)
+
+
+def test_what_a_training_step_does_is_counted(tmp_path):
+    counted = ["--fusions", "paa", "mean", "--count", "--batches", "2", "--out", str(tmp_path / "a")]
+    (row,) = tiny("training.py", *counted)["rows"]
+    assert "| mean | 1.000 |" in run("table.py", str(tmp_path / "a"))
+    assert row["operations"].keys() == {"paa", "mean", "sum"}
+    assert row["operations_over_sum"]["mean"] == row["operations_over_sum"]["sum"] == 1
+    assert 1 < row["operations_over_sum"]["paa"] < 1.3 and row["parameters_over_sum"]["paa"] > 1
