@@ -29,4 +29,6 @@ class LearntSum(Fusion):
 
     def source_weights(self) -> Tensor:
         """(N,) the Frobenius norms of W_1 to W_N."""
-        return torch.stack([block.norm() for block in self.linear.weight.split(self.dim, dim=1)])
+        return torch.stack(
+            [block.norm() for block in self.linear.weight.chunk(self.linear.in_features // self.dim, dim=1)]
+        )
