@@ -1,5 +1,6 @@
 """Perplexity as the ConvAI2 competition defines it: of words, among the words of a dictionary."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -83,4 +84,6 @@ def word_nats(name: str, reply: Reply, number: int) -> WordNats:
             f"{name} needs a model and a dictionary, but reply {number} has no nats by word: "
             f"run personae evaluate RUN --metrics {name} --dictionary FILE"
         )
+    if not math.isfinite(reply.word_nats.nats):
+        raise UserError(f"{name}: reply {number} has {reply.word_nats.nats} nats: check the model's weights")
     return reply.word_nats
