@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import fill
 from typing import Any, ClassVar
 
 import torch
@@ -17,6 +18,7 @@ from personae.evidence import norms
 from personae.fusion import Fusion
 from personae.metrics.signature import signature
 from personae.runs import Run
+from personae.text.pack import REPLY
 
 Lines = Mapping[str, Sequence[Mean]]
 
@@ -49,13 +51,14 @@ class Weights(Analysis):
     def figures(self) -> dict[str, Any]:
         """One picture, with a panel for what the parameters say and one for what the data show."""
         shown = [
-            ("by the parameters", self.weights, "weight of the source"),
+            ("by the parameters", self.weights, fill(self.meaning, 40)),
             ("on data", self.shares, "share of the contributions"),
         ]
         shown = [each for each in shown if each[1]]
         figure, axes = panels(len(shown))
         for each, (title, lines, label) in zip(axes, shown, strict=True):
-            draw_layers(each, lines, label)
+            draw_layers(each, lines, label, grey=(REPLY,))
+            each.set_ylim(bottom=min(0.0, each.get_ylim()[0]))
             each.set_title(f"{self.fusion}: {title}")
         return {self.name: figure}
 
