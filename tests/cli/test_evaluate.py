@@ -66,6 +66,11 @@ def test_examples_with_unseen_personas_stand_apart(tiny_run, tmp_path, questions
         (("train.lr=1", "--data", "x"), "only decoding settings can be changed"),
         (("beams=3", "--data", "x"), "Did you mean 'decoding.beams'?"),
         (("decoding.beam=3", "--data", "x"), "Did you mean 'decoding.beams'?"),
+        (("--data", "x", "--metrics", "f2"), "Did you mean 'f1'?"),
+        (("--data", "x", "--metrics", ","), "--metrics names none"),
+        (("--data", "x", "--metrics", "convai2_perplexity"), "--dictionary FILE go together"),
+        (("--data", "x", "--dictionary", "words.txt"), "--dictionary FILE go together"),
+        (("--data", "x", "--tolerance", "0.1"), "--tolerance is for convai2_perplexity"),
     ],
 )
 def test_errors_are_one_line(tiny_run, arguments, line):
@@ -114,3 +119,29 @@ def test_a_result_is_not_kept_without_a_word_on_it(tmp_path, tiny_run):
     result = CliRunner().invoke(app, ["evaluate", str(tiny_run), "--data", str(data), "--record", str(tmp_path / "a")])
     assert result.exit_code == 2
     assert "--about" in result.stderr
+
+
+def test_some_metrics_are_measured_only_if_named(tiny_run, questions, tmp_path):
+    words = tmp_path / "words.txt"
+    made = CliRunner().invoke(app, ["data", "dictionary", str(tiny_run / "data" / "train.jsonl"), "--out", str(words)])
+    assert made.exit_code == 0, made.output
+    named = ["--metrics", "paa_teacher_forced_macro_f1,convai2_perplexity", "--dictionary", words, "--tolerance", 0.2]
+    result = run(tiny_run, "--data", questions, "--limit", 3, "--out", tmp_path, *named)
+    assert result.exit_code == 0, result.output
+    assert f"|dictionary:{made.stdout.split('dictionary:')[1].strip()}|" in result.stdout
+    assert "nats_per_token" not in result.stdout
+    model = json.loads((tmp_path / "scores.json").read_text())["model"]
+    assert model.keys() >= {"paa_teacher_forced_macro_f1", "convai2_perplexity", "f1", "nats_per_token"}
+    assert "decoding" not in model["convai2_perplexity"]["signature"]
+    plain = run(tiny_run, "--data", questions, "--limit", 3, "--out", tmp_path, "--metrics", "f1")
+    assert plain.exit_code == 0, plain.output
+    assert "convai2_perplexity" not in json.loads((tmp_path / "scores.json").read_text())["model"]
+
+
+def test_a_metric_that_the_data_lack_is_refused_at_once(tiny_run, tmp_path):
+    data = tmp_path / "plain.txt"
+    data.write_text("1 your persona: i bake .\n2 hi !\thello there .\n")
+    result = run(tiny_run, "--data", data, "--metrics", "persona_accuracy", "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "--metrics persona_accuracy: the data lack" in result.stderr
+    assert not (tmp_path / "out").exists()

@@ -233,3 +233,30 @@ def test_the_search_for_names_finds_them(name: str) -> None:
 
 def test_an_everyday_word_is_no_choice() -> None:
     assert list(names_in(ast.parse("sources = ['context']\nf(reduction='sum')\n"))) == []
+
+
+@each_case
+def test_gates_are_what_the_answers_are_multiplied_with(name: str, count: int) -> None:
+    layer, hidden, kind = layer_of(name, count), hidden_states(), Fusion.get(name)
+    views = layer.views(hidden, sources_of(count))
+    if not kind.gated:
+        with pytest.raises(UserError, match=f"'{name}' has no gates"):
+            layer.fusion.gates(hidden, views)
+        return
+    gates = layer.fusion.gates(hidden, views)
+    share = 2 if kind.own else 1  # what is kept of the state itself takes its half
+    for said, weight, mask, view in zip(layer.fusion(hidden, views)[kind.own :], *gates, views, strict=True):
+        assert weight.shape == mask.shape == (B, T, D)
+        assert ((weight >= 0) & (weight <= 1)).all()
+        assert ((mask == 0) | (mask == 1)).all()
+        torch.testing.assert_close(said, weight * mask * view.output / share, **CLOSE)
+
+
+@each_case
+def test_source_weights_are_one_for_each_view(name: str, count: int) -> None:
+    layer = layer_of(name, count)
+    if layer.fusion.weighs_by is None:
+        with pytest.raises(UserError, match="no weights of its sources"):
+            layer.fusion.source_weights()
+    else:
+        assert layer.fusion.source_weights().shape == (count,)

@@ -7,6 +7,7 @@ import pytest
 from personae._version import __version__
 from personae.errors import UserError
 from personae.metrics import Metric, Reply, Score
+from personae.metrics.reply import Forced, WordNats
 
 WORDS = ("i", "you", "like", "dogs", "cats", "and", "my", "mother", "sings", "in", "town", "today")
 KINDS = ("persona", "context", "both")
@@ -25,6 +26,8 @@ def reply(number: int, draw: random.Random) -> Reply:
         tokens=7,
         answer=(gold.split()[0],),
         tags={"kind": KINDS[number % 3], "ability": KINDS[number % 3], "split": "seen"},
+        forced=Forced(tuple(draw.choices(range(9), k=5)), (*draw.choices(range(8), k=4), 8)),
+        word_nats=WordNats(20 + draw.random(), 0.01, 6, 1, "abc"),
     )
 
 

@@ -32,3 +32,9 @@ def test_on_its_own_it_starts_uniform_as_published():
     for parameter in fusion.parameters():
         assert parameter.abs().max() <= limit
     assert fusion.linear.weight.abs().max() > 0.9 * limit
+
+
+def test_source_weights_are_the_norms_of_the_blocks() -> None:
+    fusion = Fusion.build("linear", dim=2, sources=2)
+    fusion.linear.weight.data = torch.tensor([[3.0, 4.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.0]])
+    assert fusion.source_weights().tolist() == [5.0, 1.0]

@@ -67,3 +67,15 @@ def test_in_the_paper_only_the_ratio_of_weights_counts(name):
 def test_a_lone_source_has_nothing_to_weigh(name, width):
     with pytest.raises(UserError, match="at least 2"):
         Fusion.build(name, dim=D, sources=1)
+
+
+def test_source_weights_are_the_shares() -> None:
+    scalar = Fusion.build("source-weight", dim=D, sources=2)
+    scalar.weight.data = torch.tensor([[3.0], [1.0]])
+    assert scalar.source_weights().tolist() == [0.75, 0.25]
+    published = Fusion.build("source-weight-published", dim=D, sources=2)
+    published.weight.data = torch.tensor([[3.0], [1.0]])
+    assert published.source_weights().tolist() == [1.5, 0.5]
+    vector = Fusion.build("dimension-weight", dim=2, sources=2)
+    vector.weight.data = torch.tensor([[1.0, 3.0], [1.0, 1.0]])
+    assert vector.source_weights().tolist() == [0.625, 0.375]

@@ -46,6 +46,25 @@ def interview_command(
         print(path)
 
 
+@app.command("dictionary")
+def dictionary_command(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH", help="Data files: of ConvAI2 train and valid.", show_default=False),
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where to write.", show_default=False)],
+    reader: Annotated[
+        str | None, typer.Option(help="Format of the files: see `personae list readers`. Guessed by default.")
+    ] = None,
+) -> None:
+    """Write the words of data files, one a line, the commonest first: the dictionary of convai2_perplexity."""
+    from personae.data.dictionary import build_dictionary, dictionary_hash, write_dictionary
+
+    words = build_dictionary(paths, reader)
+    write_dictionary(out, words)
+    print(f"{out}: {len(words):,} words, dictionary:{dictionary_hash(words)}")
+
+
 def print_report(report: "DataReport") -> None:
     """Print the report as tables: counts, lengths, shared personas, and what was skipped."""
     print_counts(report)

@@ -45,6 +45,20 @@ Record = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Also keep the scores with recipe and training in FILE, as under results/."),
 ]
+Metrics = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAMES", help="Columns, with commas; some metrics are measured only if named.", show_default=False
+    ),
+]
+Dictionary = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Words of convai2_perplexity: see `personae data dictionary`."),
+]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(metavar="NATS", help="How inexact convai2_perplexity may be: 0.01 by default, 0 is slow."),
+]
 About = Annotated[str, typer.Option(metavar="TEXT", help="What the kept result is and is not, for --record.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -59,35 +73,52 @@ def evaluate_command(
     batch: Batch = 64,
     seed: Seed = 0,
     precision: Precision = "fp32",
+    metrics: Metrics = None,
+    dictionary: Dictionary = None,
+    tolerance: Tolerance = None,
     record: Record = None,
     about: About = "",
     as_json: Json = False,
 ) -> None:
     """Score a run: perplexity, words, right answers, each with its interval and beside the floors."""
     check_options(data, record, about)
-    from personae.evaluation import evaluate
+    from personae.evaluation import Further, evaluate
     from personae.evaluation.record import write_record
     from personae.runs import Run
 
-    decoding = read_decoding(Run(run), overrides or [])
+    further = Further(names_of(metrics), dictionary, tolerance)
     folder = out or default_folder(run, data or [], limit)
     with quiet(), progress() as tell:
         evaluation = evaluate(
             *(Run(run), data or [], folder),
             reader=reader,
             limit=limit,
-            decoding=decoding,
+            decoding=read_decoding(Run(run), overrides or []),
             batch=batch,
             seed=seed,
             precision=precision,
+            further=further,
             tell=tell,
         )
     if record is not None:
         write_record(record, Run(run), evaluation, about)
+    show_evaluation(evaluation, folder, further.metrics, as_json)
+
+
+def show_evaluation(evaluation: "Evaluation", folder: Path, columns: Sequence[str], as_json: bool) -> None:
+    """Print all of it as JSON, or the ``columns`` as tables."""
     if as_json:
         show.print_json(evaluation.as_dict())
     else:
-        print_evaluation(evaluation, folder)
+        print_evaluation(evaluation, folder, columns)
+
+
+def names_of(metrics: str | None) -> tuple[str, ...]:
+    """The metrics that ``--metrics`` names; none where it is not given."""
+    names = tuple(dict.fromkeys(name.strip() for name in (metrics or "").split(",") if name.strip()))
+    if metrics is not None and not names:
+        raise UserError("--metrics names none: give names with commas, see personae list metrics")
+    return names
 
 
 def check_options(data: Sequence[Path] | None, record: Path | None, about: str) -> None:
@@ -123,28 +154,33 @@ def progress() -> Iterator["Tell"]:
         yield tell
 
 
-def print_evaluation(evaluation: "Evaluation", folder: Path) -> None:
-    """Print the scores as tables, and below them what they rest on."""
+def print_evaluation(evaluation: "Evaluation", folder: Path, columns: Sequence[str] = ()) -> None:
+    """Print the scores as tables, of ``columns`` only where there are any, and below them what they rest on."""
     facts = evaluation.facts
     data = facts["data"]
     print(f"{', '.join(data['path'])}: {data['examples']} examples of {data['conversations']} conversations")
     print("value [95 % interval by conversation]\n")
-    print_scores(evaluation.rows)
+    print_scores({name: chosen(scores, columns) for name, scores in evaluation.rows.items()})
     if evaluation.unseen is not None:
-        print_unseen(evaluation.unseen)
+        print_unseen(evaluation.unseen, columns)
     for name, text in evaluation.floor_texts.items():
         print(f"{name}: {text}")
     for note in [*evaluation.notes, cut_note(facts["cuts"])]:
         print(note)
-    print_signatures(evaluation.model)
+    print_signatures(chosen(evaluation.model, columns))
     print(f"{folder / 'scores.json'}\n{folder / 'predictions.jsonl'}")
 
 
-def print_unseen(unseen: "Unseen") -> None:
+def chosen(scores: "Scores", columns: Sequence[str]) -> "Scores":
+    """Those of ``scores`` that ``columns`` name; all where it names none."""
+    return {name: score for name, score in scores.items() if not columns or name in columns}
+
+
+def print_unseen(unseen: "Unseen", columns: Sequence[str] = ()) -> None:
     """Print how many examples have a persona that the model knows, and the main scores on the others."""
     print(f"{1 - unseen.share:.1%} of the examples have a persona that the run was trained on\n")
     if 0 < unseen.share < 1:
-        print_group(f"the {unseen.examples} other examples", UNSEEN, unseen.scores)
+        print_group(f"the {unseen.examples} other examples", columns or UNSEEN, unseen.scores)
 
 
 def print_scores(rows: "Mapping[str, Scores]") -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from personae.decoding import Decoding
+from personae.evaluation.further import Further
 from personae.evaluation.judge import Evaluation, Tell, judge, known_dialogues
 from personae.evaluation.predictions import Journal, Said, make_reply, read_predictions, write_predictions
 from personae.evaluation.scores import Candidate
@@ -15,8 +16,9 @@ from personae.text.dialogue import Dialogue
 from personae.text.pack import Packed
 
 SCORES = "scores.json"
+USUAL = Further()
 
-__all__ = ["Evaluation", "evaluate", "read_predictions"]
+__all__ = ["Evaluation", "Further", "evaluate", "read_predictions"]
 
 
 def evaluate(
@@ -31,26 +33,27 @@ def evaluate(
     seed: int = 0,
     precision: str = "fp32",
     training: Sequence[Dialogue] | None = None,
+    further: Further = USUAL,
     tell: Tell | None = None,
 ) -> Evaluation:
     """Score the model of ``run`` on ``paths`` and write ``predictions.jsonl`` and ``scores.json`` to ``out``.
 
     ``limit`` takes the first so many examples; ``decoding`` is the recipe's unless given; ``seed`` decides what
     sampling draws; ``precision`` "bf16" makes replies faster; ``training`` are the dialogues that the model was
-    trained on (None: read from where the recipe says). ``tell(stage, done, of)`` hears of progress. An
-    evaluation that was interrupted goes on where it stopped. Raises ``UserError`` where run or data cannot be
-    read or a gold reply does not fit.
+    trained on (None: read from where the recipe says); ``further``: what is measured beyond the usual; ``tell``
+    hears of progress. An evaluation that was interrupted goes on where it stopped. Raises ``UserError`` where run
+    or data cannot be read or a gold reply does not fit.
     """
     start = time.monotonic()
     recipe = run.recipe()
     settings = Settings(decoding or recipe.decoding, limit, batch, seed, precision)
     data = settings.read(paths, reader, recipe.data.on_error)
+    further.check(data.dialogues)
     speaker = Speaker(run, settings.decoding, bf16=precision == "bf16")
-    packed = speaker.pack(data.dialogues)
-    journal = Journal(out, settings.key(run, data))
+    packed, journal = speaker.pack(data.dialogues), Journal(out, settings.key(run, data))
     said = speak(speaker, packed, journal, settings, tell)
-    known, notes = (training, []) if training is not None else known_dialogues(run)
-    replies = [make_reply(*pair) for pair in zip(data.dialogues, said, strict=True)]
+    known, notes = known_dialogues(run) if training is None else (training, [])
+    replies = further.add(speaker, packed, list(map(make_reply, data.dialogues, said)), tell)
     judged = judge(data.dialogues, Candidate(replies, settings.spoken()), known, settings.stamp(data), tell)
     more = {"cuts": speaker.packer.cuts.as_dict(), "seconds": round(time.monotonic() - start, 1)}
     evaluation = judged.but(notes=notes, facts={**facts(run, paths, data, settings), **more})

@@ -6,7 +6,6 @@ from typing import Any
 
 from personae.metrics import Metric, Reply, Score, measure_all
 from personae.metrics.floors import CopyPersona, Floor
-from personae.metrics.perplexity import Likelihood
 from personae.text.dialogue import Dialogue
 
 Fields = Mapping[str, object]
@@ -29,7 +28,7 @@ class Candidate:
         return {name: stamped(score, self._fields(name, stamp)) for name, score in scores.items()}
 
     def _fields(self, name: str, stamp: Fields) -> Fields:
-        return stamp if issubclass(Metric.get(name), Likelihood) else {**stamp, **self.spoken}
+        return {**stamp, **self.spoken} if Metric.get(name).reads_predictions else stamp
 
 
 def applicable(replies: Sequence[Reply]) -> dict[str, Metric]:

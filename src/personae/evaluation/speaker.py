@@ -67,7 +67,7 @@ class Speaker:
     @torch.inference_mode()
     def answer(self, packed: Sequence[Packed], seed: int) -> list[Said]:
         """Score and answer one batch; ``seed`` decides what sampling draws."""
-        batch = self._move(self.collate(packed))
+        batch = self.move(self.collate(packed))
         memory = self.model.encode(batch.pop("sources"))
         nats = self.model(**batch, memory=memory).nll.double().sum(-1).tolist()
         tokens = (batch["labels"] != IGNORED).sum(-1).tolist()
@@ -76,7 +76,7 @@ class Speaker:
         return [Said(*each) for each in zip(texts, nats, tokens, strict=True)]
 
     def _generate(self, packed: Sequence[Packed], memory: Any, seed: int) -> list[str]:
-        prompts = self._move(self.collate.prompts(packed))
+        prompts = self.move(self.collate.prompts(packed))
         ids = prompts.pop("input_ids")
         torch.manual_seed(seed)
         rows: Tensor = self.model.generate(ids, memory=memory, **self.arguments, **prompts)
@@ -85,10 +85,11 @@ class Speaker:
     def _autocast(self) -> AbstractContextManager[Any]:
         return torch.autocast(self.device.type, dtype=torch.bfloat16) if self.bf16 else nullcontext()
 
-    def _move(self, batch: Any) -> Any:
+    def move(self, batch: Any) -> Any:
+        """Tensors, or mappings of them, to the model's device."""
         if isinstance(batch, Tensor):
             return batch.to(self.device)
-        return {name: self._move(value) for name, value in batch.items()}
+        return {name: self.move(value) for name, value in batch.items()}
 
 
 def plan_batches(packed: Sequence[Packed], size: int) -> list[list[int]]:

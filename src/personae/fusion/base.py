@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -84,6 +84,17 @@ def whole_past(hidden: Tensor) -> Past:
     return Past(mask, lambda one, two: (one, two))
 
 
+class Gates(NamedTuple):
+    """How far a gating fusion lets each view's answer through: what it is multiplied with.
+
+    weights: per view, in [0, 1]; masks: per view, 1 or True where open. All (B, T, D); ones for a view that is
+    not gated.
+    """
+
+    weights: tuple[Tensor, ...]
+    masks: tuple[Tensor, ...]
+
+
 class Fusion(nn.Module, Registrable, ABC):
     """Combines what the sources answer.
 
@@ -91,7 +102,8 @@ class Fusion(nn.Module, Registrable, ABC):
     block builds no cross-attention for it. ``stepwise`` False: position t needs earlier positions of the reply,
     which come as ``Past``, a third argument (None: the input is a whole reply). ``own`` True: the first
     contribution is the decoder state's own, before those of the views. ``outputs_only`` True: it reads of a view
-    nothing but its ``output``, so that self-attention may be one of the views.
+    nothing but its ``output``, so that self-attention may be one of the views. ``gated`` True: it has ``gates``.
+    ``weighs_by``: what ``source_weights`` are, where the parameters alone say how much each view counts.
     """
 
     arity: ClassVar[int | None] = None
@@ -100,6 +112,8 @@ class Fusion(nn.Module, Registrable, ABC):
     stepwise: ClassVar[bool] = True
     own: ClassVar[bool] = False
     outputs_only: ClassVar[bool] = False
+    gated: ClassVar[bool] = False
+    weighs_by: ClassVar[str | None] = None
 
     def __init__(self, dim: int, sources: int) -> None:
         super().__init__()
@@ -115,6 +129,14 @@ class Fusion(nn.Module, Registrable, ABC):
 
     def initialise(self) -> None:
         """Set parameters that need another start than N(0, 0.02) weights and zero biases."""
+
+    def gates(self, hidden: Tensor, views: Sequence[View]) -> Gates:
+        """What the answers of ``views`` are multiplied with. Raises ``UserError`` where nothing is gated."""
+        raise UserError(f"fusion '{self.name}' has no gates")
+
+    def source_weights(self) -> Tensor:
+        """(N,) how much each view counts, see ``weighs_by``. Raises ``UserError`` where that depends on the input."""
+        raise UserError(f"fusion '{self.name}' has no weights of its sources among its parameters")
 
 
 def by_part(linear: Any, parts: Sequence[Tensor]) -> tuple[Tensor, ...]:

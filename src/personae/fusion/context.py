@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from personae.fusion.base import Fusion, View
+from personae.fusion.base import Fusion, Gates, View
 from personae.fusion.paa import PersonaAdaptiveAttention
 
 
@@ -16,10 +16,10 @@ class ContextAdaptiveAttention(PersonaAdaptiveAttention):
     w = sigmoid(FC([h; o_U])); contributions (1 - w) [w < 1 - tau] o_P and w [w > tau] o_U, with tau as in ``paa``.
     """
 
-    def forward(self, hidden: Tensor, views: Sequence[View]) -> tuple[Tensor, ...]:
-        """Return the persona's and the context's contribution, each (B, T, D)."""
+    def gates(self, hidden: Tensor, views: Sequence[View]) -> Gates:
+        """(1 - w, w) and (m_P, m_U)."""
         persona, context = views
         tau = self.threshold(persona, context).to(hidden.dtype)
         weight = self.weigh(torch.cat([hidden, context.output], dim=-1), tau)
         context_mask, persona_mask = self.masks(weight, tau)
-        return (1 - weight) * persona_mask * persona.output, weight * context_mask * context.output
+        return Gates((1 - weight, weight), (persona_mask, context_mask))

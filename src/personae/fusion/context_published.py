@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from personae.fusion.base import Fusion, View
+from personae.fusion.base import Fusion, Gates, View
 from personae.fusion.dual import DualGates
 
 
@@ -21,10 +21,9 @@ class PublishedContextAdaptiveAttention(DualGates):
         # It only feeds masks, which are constants, so it never learns, here as in the published code.
         self.context_gate.requires_grad_(False)
 
-    def forward(self, hidden: Tensor, views: Sequence[View]) -> tuple[Tensor, ...]:
-        """Return the persona's and the context's contribution, each (B, T, D)."""
+    def gates(self, hidden: Tensor, views: Sequence[View]) -> Gates:
+        """(w_P, 1 - w_P) and (m_P, m_U)."""
         persona, context = views
         tau = self.threshold(persona, context).to(hidden.dtype)
         weight, opens = self.weights(hidden, persona, context)
-        persona_mask, context_mask = opens < 1 - tau, opens > tau
-        return weight * persona_mask * persona.output, (1 - weight) * context_mask * context.output
+        return Gates((weight, 1 - weight), (opens < 1 - tau, opens > tau))

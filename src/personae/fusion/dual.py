@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from personae.fusion.base import Fusion, View
+from personae.fusion.base import Fusion, Gates, View
 from personae.fusion.paa import PersonaAdaptiveAttention
 
 
@@ -21,13 +21,12 @@ class DualGates(PersonaAdaptiveAttention):
         super().__init__(dim, sources, tau)
         self.context_gate = nn.Linear(2 * dim, dim)
 
-    def forward(self, hidden: Tensor, views: Sequence[View]) -> tuple[Tensor, ...]:
-        """Return the persona's and the context's contribution, each (B, T, D)."""
+    def gates(self, hidden: Tensor, views: Sequence[View]) -> Gates:
+        """(w_P, w_U) and (m_P, m_U)."""
         persona, context = views
         tau = self.threshold(persona, context).to(hidden.dtype)
         persona_weight, context_weight = self.weights(hidden, persona, context)
-        persona_mask, context_mask = persona_weight > tau, context_weight < 1 - tau
-        return persona_weight * persona_mask * persona.output, context_weight * context_mask * context.output
+        return Gates((persona_weight, context_weight), (persona_weight > tau, context_weight < 1 - tau))
 
     def weights(self, hidden: Tensor, persona: View, context: View) -> tuple[Tensor, Tensor]:
         """w_P and w_U (B, T, D)."""

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from personae.errors import UserError
-from personae.fusion.base import Fusion, View
+from personae.fusion.base import Fusion, Gates, View
 
 
 @Fusion.register("paa")
@@ -19,6 +19,7 @@ class PersonaAdaptiveAttention(Fusion):
     """
 
     arity = 2
+    gated = True
 
     def __init__(self, dim: int, sources: int, tau: str | float = "context") -> None:
         super().__init__(dim, sources)
@@ -30,11 +31,15 @@ class PersonaAdaptiveAttention(Fusion):
 
     def forward(self, hidden: Tensor, views: Sequence[View]) -> tuple[Tensor, ...]:
         """Return the persona's and the context's contribution, each (B, T, D)."""
+        gates = zip(*self.gates(hidden, views), views, strict=True)
+        return tuple(weight * mask * view.output for weight, mask, view in gates)
+
+    def gates(self, hidden: Tensor, views: Sequence[View]) -> Gates:
+        """(w, 1 - w) and (m_P, m_U)."""
         persona, context = views
         tau = self.threshold(persona, context).to(hidden.dtype)
         weight = self.weigh(torch.cat([hidden, persona.output], dim=-1), tau)
-        persona_mask, context_mask = self.masks(weight, tau)
-        return weight * persona_mask * persona.output, (1 - weight) * context_mask * context.output
+        return Gates((weight, 1 - weight), self.masks(weight, tau))
 
     def weigh(self, pair: Tensor, tau: Tensor) -> Tensor:
         """w (B, T, D) from [h; o_P] (B, T, 2 D) (Eq. 3)."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor, nn
 
 from personae.fusion.base import Fusion, View, by_part
@@ -16,6 +17,7 @@ class LearntSum(Fusion):
     """
 
     outputs_only = True
+    weighs_by = "norm of the block of the weight matrix that reads the answer"
 
     def __init__(self, dim: int, sources: int) -> None:
         super().__init__(dim, sources)
@@ -24,3 +26,9 @@ class LearntSum(Fusion):
     def forward(self, hidden: Tensor, views: Sequence[View]) -> tuple[Tensor, ...]:
         """Return (W_1 o_1 + b / N, ..., W_N o_N + b / N), each (B, T, D)."""
         return by_part(self.linear, [view.output for view in views])
+
+    def source_weights(self) -> Tensor:
+        """(N,) the Frobenius norms of W_1 to W_N."""
+        return torch.stack(
+            [block.norm() for block in self.linear.weight.chunk(self.linear.in_features // self.dim, dim=1)]
+        )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from personae.fusion.base import Fusion, View
+from personae.fusion.base import Fusion, Gates, View
 from personae.fusion.paa import PersonaAdaptiveAttention
 
 
@@ -18,7 +18,13 @@ class SkippedContext(PersonaAdaptiveAttention):
 
     def forward(self, hidden: Tensor, views: Sequence[View]) -> tuple[Tensor, ...]:
         """Return the persona's and the context's contribution, each (B, T, D)."""
+        (weight, _), (mask, _) = self.gates(hidden, views)
+        return weight * mask * views[0].output, views[1].output
+
+    def gates(self, hidden: Tensor, views: Sequence[View]) -> Gates:
+        """(w, 1) and (m_P, 1)."""
         persona, context = views
         tau = self.threshold(persona, context).to(hidden.dtype)
         weight = self.weigh(torch.cat([hidden, persona.output], dim=-1), tau)
-        return weight * (weight > tau) * persona.output, context.output
+        ones = weight.new_ones(()).expand_as(weight)
+        return Gates((weight, ones), (weight > tau, ones))

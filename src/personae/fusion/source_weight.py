@@ -19,6 +19,7 @@ class SourceWeight(Fusion):
 
     least = 2  # a lone weight cancels
     outputs_only = True
+    weighs_by = "what the answer is multiplied with, mean over dimensions"
     per_dimension: ClassVar[bool] = False
 
     def __init__(self, dim: int, sources: int) -> None:
@@ -37,3 +38,7 @@ class SourceWeight(Fusion):
     def shares(self) -> Tensor:
         """What each view's answer is multiplied with, (N, 1) or (N, D)."""
         return self.weight / self.weight.sum(0)
+
+    def source_weights(self) -> Tensor:
+        """(N,) the mean over dimensions of ``shares``."""
+        return self.shares().mean(-1)

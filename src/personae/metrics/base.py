@@ -32,6 +32,7 @@ class Metric(Registrable, ABC):
     """One number over a list of replies."""
 
     higher_is_better: ClassVar[bool] = True
+    reads_predictions: ClassVar[bool] = True  # False: it rests on gold replies alone, however the model speaks
 
     @abstractmethod
     def tally(self, sample: Sample) -> Tally:

@@ -22,6 +22,7 @@ class Likelihood(Summed):
     """
 
     higher_is_better = False
+    reads_predictions = False
     unit: ClassVar[str]
     exponential: ClassVar[bool] = False
 

@@ -5,12 +5,39 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
+class Forced:
+    """What a model that reads the gold reply finds likeliest at each position, and what stands there: ids.
+
+    ``gold`` ends in padding, as ``paa_teacher_forced_macro_f1`` says.
+    """
+
+    predicted: tuple[int, ...]
+    gold: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class WordNats:
+    """Nats of the gold reply's words among all words of a dictionary, as ``convai2_perplexity`` says.
+
+    ``words`` were scored, ``skipped`` are none of the dictionary's; ``nats`` may be too high by up to ``slack``;
+    ``dictionary`` is a hash of its words.
+    """
+
+    nats: float
+    slack: float
+    words: int
+    skipped: int
+    dictionary: str
+
+
+@dataclass(frozen=True)
 class Reply:
     """One scored reply: a line of ``predictions.jsonl``.
 
     ``conversation`` is the unit that intervals are drawn by. ``nats`` is the negative log-likelihood of the
     gold reply in nats over ``tokens`` tokens, end token included (None without a model). ``answer`` holds
-    the words that a right reply must contain, where the corpus knows them.
+    the words that a right reply must contain, where the corpus knows them. ``forced`` and ``word_nats`` are there
+    only where an evaluation was asked for the metrics that rest on them.
     """
 
     prediction: str
@@ -21,6 +48,8 @@ class Reply:
     tokens: int | None = None
     answer: tuple[str, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
+    forced: Forced | None = None
+    word_nats: WordNats | None = None
 
 
 @dataclass(frozen=True)

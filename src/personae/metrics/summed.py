@@ -81,8 +81,12 @@ class SumTally(Tally):
         total = sums.sum(axis=0)
         value = float(self.metric.combine(total[None])[0])
         interval = bootstrap(sums, self.sample.names, self.metric.combine)
-        fields = {**self.metric.fields(total), "ci": BOOTSTRAP}
+        fields = {**self.fields(total), "ci": BOOTSTRAP}
         return Score(value, sample_signature(self.metric.name, self.sample, **fields), interval)
+
+    def fields(self, sums: Floats) -> Mapping[str, object]:
+        """See ``Summed.fields``; a tally may know more than sums (K) do."""
+        return self.metric.fields(sums)
 
     def by_conversation(self) -> Floats:
         """The sums (G, K)."""
