@@ -33,8 +33,9 @@ class Candidate:
 
 
 def applicable(replies: Sequence[Reply]) -> dict[str, Metric]:
-    """Every metric that finds in ``replies`` what it rests on."""
-    return {name: Metric.build(name) for name in Metric.names() if Metric.get(name).applies(replies)}
+    """Every metric measured by default that finds in ``replies`` what it rests on."""
+    metrics = {name: Metric.build(name) for name in Metric.names() if Metric.get(name).default}
+    return {name: metric for name, metric in metrics.items() if metric.applies(replies)}
 
 
 def stamped(score: Score, fields: Fields) -> Score:

@@ -29,16 +29,20 @@ class Tally(ABC):
 
 
 class Metric(Registrable, ABC):
-    """One number over a list of replies."""
+    """One number over a list of replies.
+
+    What a metric needs beside the replies it takes by keyword: ``Metric.build("embedding_average", vectors=path)``.
+    Without it the metric can be built, but does not apply.
+    """
 
     higher_is_better: ClassVar[bool] = True
+    default: ClassVar[bool] = True  # False: measured only where it is asked for by name
 
     @abstractmethod
     def tally(self, sample: Sample) -> Tally:
         """An empty tally; ``sample`` hears every chunk before the tally does."""
 
-    @classmethod
-    def applies(cls, replies: Sequence[Reply]) -> bool:
+    def applies(self, replies: Sequence[Reply]) -> bool:
         """Whether ``replies`` have what the metric rests on."""
         return all(reply.references for reply in replies)
 

@@ -36,10 +36,9 @@ class Summed(Metric):
         """What the signature says beside the sample and the interval; ``sums`` (K) are those of all replies."""
         return {}
 
-    @classmethod
-    def applies(cls, replies: Sequence[Reply]) -> bool:
+    def applies(self, replies: Sequence[Reply]) -> bool:
         """Whether the references are there, if it needs any."""
-        return not cls.needs_references or super().applies(replies)
+        return not self.needs_references or super().applies(replies)
 
     def tally(self, sample: Sample) -> "SumTally":
         """An empty tally."""
