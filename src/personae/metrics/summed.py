@@ -76,7 +76,7 @@ class SumTally(Tally):
     def score(self) -> Score:
         """The value of all sums, with a bootstrap interval."""
         require_replies(self.metric.name, self.sample)
-        sums = self.sums.values()
+        sums = self.by_conversation()
         total = sums.sum(axis=0)
         value = float(self.metric.combine(total[None])[0])
         interval = bootstrap(sums, self.sample.names, self.metric.combine)
