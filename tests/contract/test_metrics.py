@@ -1,6 +1,9 @@
 """What every registered metric promises."""
 
+import os
 import random
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,15 +15,33 @@ from personae.metrics.sample import Sample, chunks
 
 WORDS = ("i", "you", "like", "dogs", "cats", "and", "my", "mother", "sings", "in", "town", "today")
 KINDS = ("persona", "context", "both")
-NEEDS = {name: "vectors" for name in Metric.names() if name.startswith("embedding_")}  # what it takes beside replies
+# What metrics take beside the replies.
+NEEDS = {name: "vectors" for name in Metric.names() if name.startswith("embedding_")} | {"meteor": "jar"}
+
+
+# Stands in for Java and METEOR: reply and first reference share the words in both, each a chunk.
+JAVA = """#!{python}
+import sys
+
+for line in sys.stdin:
+    gold, *_, said = (part.split() for part in line.rstrip("\\n").split("|||")[1:])
+    shared = len(set(said) & set(gold))
+    print(len(said), len(gold), 0, 0, shared, shared, *[0] * 14, shared, shared, shared)
+"""
 
 
 @pytest.fixture(scope="module")
-def given(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def given(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
     """What metrics need beside the replies."""
-    draw, path = random.Random(3), tmp_path_factory.mktemp("vectors") / "words.txt"
-    path.write_text("".join(f"{word} {draw.gauss(0, 1)} {draw.gauss(0, 1)} {draw.gauss(0, 1)}\n" for word in WORDS))
-    return {"vectors": path}
+    draw, folder = random.Random(3), tmp_path_factory.mktemp("given")
+    vectors, jar, java = (folder / name for name in ("words.txt", "meteor.jar", "java"))
+    vectors.write_text("".join(f"{word} {draw.gauss(0, 1)} {draw.gauss(0, 1)} {draw.gauss(0, 1)}\n" for word in WORDS))
+    jar.touch()
+    java.write_text(JAVA.format(python=sys.executable))
+    java.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+        yield {"vectors": vectors, "jar": jar}
 
 
 def build(name: str, given: dict[str, Path]) -> Metric:
