@@ -35,7 +35,7 @@ class Metric(Registrable, ABC):
     Without it the metric can be built, but does not apply.
     """
 
-    higher_is_better: ClassVar[bool] = True
+    higher_is_better: ClassVar[bool | None] = True  # None: neither more nor less is
     default: ClassVar[bool] = True  # False: measured only where it is asked for by name
 
     @abstractmethod

@@ -1,6 +1,7 @@
 """Average length of the replies."""
 
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from personae.metrics.base import Metric
 from personae.metrics.bootstrap import Floats
@@ -14,7 +15,8 @@ class Length(Summed):
     """Mean number of blank-separated words of a reply, as said."""
 
     needs_references = False
-    norm = "none"
+    higher_is_better = None
+    norm: ClassVar[str] = "none"
 
     def words(self, chunk: Chunk) -> Sequence[Sequence[str]]:
         """The words of each reply."""

@@ -19,7 +19,7 @@ _STEMMER = stemmer("english")
 
 @Metric.register("meteor_exact_stem")
 class MeteorExactStem(Summed):
-    """METEOR 1.5 with exact and stem matches only, 0 to 1: not the number of the full METEOR, which is higher.
+    """METEOR 1.5 with exact and stem matches only, 0 to 1: not the number of the full METEOR.
 
     Lower-cased blank-separated words; weights 1 and 0.6, alpha 0.85, beta 0.2, gamma 0.6 as for English in METEOR
     1.5 (Denkowski and Lavie 2014). It lacks WordNet synonyms, paraphrases and the telling apart of content and
