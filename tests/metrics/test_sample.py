@@ -9,7 +9,7 @@ import pytest
 
 from personae.metrics import Metric, Reply, measure_all, sample
 from personae.metrics.bootstrap import group_sums
-from personae.metrics.sample import Sample, Sums, chunks
+from personae.metrics.sample import Chunk, Sample, Sums, chunks
 from personae.metrics.types import SHARED, Types
 
 WORDS = ("i", "you", "like", "dogs", "cats", "and", "my", "mother")
@@ -72,6 +72,17 @@ def test_types_know_their_only_holder() -> None:
     assert len(types) == 4
     assert types.own().tolist() == [1, 2], "in the order of the names: a has 8, b has 5 and 6, both have 7"
     assert SHARED < 0
+
+
+def test_what_a_chunk_is_asked_twice_is_found_once() -> None:
+    chunk, asked = Sample().hear([Reply("a b", ("c",), "x")]), []
+
+    def count(chunk: Chunk) -> int:
+        asked.append(chunk)
+        return len(chunk.replies)
+
+    assert [chunk.once(count), chunk.once(count)] == [1, 1]
+    assert asked == [chunk]
 
 
 def test_memory_is_flat() -> None:

@@ -20,11 +20,22 @@ if TYPE_CHECKING:
 
 # Tables of what belongs together; a metric named nowhere here stands in the last one.
 TABLES = {
-    "perplexity of the gold replies": ("perplexity_token", "perplexity_word"),
+    "perplexity of the gold replies": ("perplexity_token", "perplexity_word", "convai2_perplexity"),
     "nats of the gold replies": ("nats_per_token", "nats_per_word", "nats_per_byte"),
     "right answers, share": ("persona_accuracy", "context_accuracy", "both_accuracy"),
-    "words shared with the gold replies, %": ("f1", "bleu", "bleu_p1", "bleu_p2"),
-    "variety of words, %": ("dist1", "dist2"),
+    "words shared with the gold replies, %": ("f1", "bleu", "bleu_p1", "bleu_p2", "exact_match"),
+    "token ids of the argmax under the gold reply, %": ("paa_teacher_forced_macro_f1",),
+    "n-grams shared, as caption tools score, 0 to 1": ("coco_bleu1", "coco_bleu2", "coco_bleu3", "coco_bleu4"),
+    "alignment with the gold replies, 0 to 1": ("rouge_l", "meteor_exact_stem", "meteor"),
+    "n-grams shared, weighed by rarity": ("cider", "nist4"),
+    "mean sentence BLEU of ParlAI, 0 to 1": ("parlai_bleu1", "parlai_bleu2", "parlai_bleu3", "parlai_bleu4"),
+    "mean sentence BLEU of DialogVED, 1.33 is perfect": ("bleu_nltk35_method7_1", "bleu_nltk35_method7_2"),
+    "nearness in word vectors, %": ("embedding_average", "embedding_greedy", "embedding_extrema"),
+    "variety of words, %": ("dist1", "dist2", "dist3"),
+    "variety as single papers count it, %": (
+        *("paa_dist1", "paa_dist2", "adand_dist1", "adand_dist2", "adand_dist3", "cao_dist2"),
+    ),
+    "entropy in nats, length in words": ("entropy4", "length", "cao_length"),
 }
 UNSEEN = ("perplexity_token", "persona_accuracy", "f1")
 

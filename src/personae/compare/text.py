@@ -67,8 +67,9 @@ def differences_grid(name: str, sheet: Sheet, metrics: Sequence[str]) -> Grid:
 
 
 def arrowed(metric: str) -> str:
-    """A metric's name with the direction that is better."""
-    return f"{metric} {'↑' if Metric.get(metric).higher_is_better else '↓'}"
+    """A metric's name with the direction that is better, if one is."""
+    better = Metric.get(metric).higher_is_better
+    return metric if better is None else f"{metric} {'↑' if better else '↓'}"
 
 
 def effort(trained: Trained) -> tuple[str, str, str]:

@@ -44,8 +44,7 @@ def evaluate(
     hears of progress. An evaluation that was interrupted goes on where it stopped. Raises ``UserError`` where run
     or data cannot be read or a gold reply does not fit.
     """
-    start = time.monotonic()
-    recipe = run.recipe()
+    start, recipe = time.monotonic(), run.recipe()
     settings = Settings(decoding or recipe.decoding, limit, batch, seed, precision)
     data = settings.read(paths, reader, recipe.data.on_error)
     further.check(data.dialogues)
@@ -54,7 +53,8 @@ def evaluate(
     said = speak(speaker, packed, journal, settings, tell)
     known, notes = known_dialogues(run) if training is None else (training, [])
     replies = further.add(speaker, packed, list(map(make_reply, data.dialogues, said)), tell)
-    judged = judge(data.dialogues, Candidate(replies, settings.spoken()), known, settings.stamp(data), tell)
+    candidate, stamp = Candidate(replies, settings.spoken()), settings.stamp(data)
+    judged = judge(data.dialogues, candidate, known, stamp, tell, further.metrics)
     more = {"cuts": speaker.packer.cuts.as_dict(), "seconds": round(time.monotonic() - start, 1)}
     evaluation = judged.but(notes=notes, facts={**facts(run, paths, data, settings), **more})
     write_predictions(out, data.dialogues, said)

@@ -60,8 +60,8 @@ class Further:
             self.words  # noqa: B018  (read now: a file that cannot be read is told before hours of work)
         replies = [make_reply(dialogue, Said("", 0.0, 1)) for dialogue in dialogues]
         for name in self.metrics:
-            if name not in (FORCED, WORDS) and not Metric.get(name).applies(replies):
-                raise UserError(f"--metrics {name}: the data lack what it rests on ({Metric.get(name).summary()})")
+            if name not in (FORCED, WORDS) and not Metric.build(name).applies(replies):
+                raise UserError(f"--metrics {name}: the data lack what it rests on, or personae score measures it")
 
     def add(
         self, speaker: Speaker, packed: Sequence[Packed], replies: Sequence[Reply], tell: Tell | None

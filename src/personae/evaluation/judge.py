@@ -75,11 +75,12 @@ def judge(
     training: Sequence[Dialogue] | None,
     stamp: Fields,
     tell: Tell | None = None,
+    named: Sequence[str] = (),
 ) -> Evaluation:
     """Score ``model``, where there is one, and every floor on ``dialogues``.
 
     ``training`` are the dialogues that the model was trained on: without them there is no ``constant`` floor
-    and no word on unseen personas. ``stamp`` goes into every signature.
+    and no word on unseen personas. ``stamp`` goes into every signature; ``named`` metrics are measured too.
     """
     floors = make_floors(dialogues, training)
     candidates = {**({MODEL: model} if model else {}), **floors}
@@ -87,10 +88,10 @@ def judge(
     for done, (name, candidate) in enumerate(candidates.items()):
         if tell:
             tell("scoring", done, len(candidates))
-        scores[name] = candidate.score(stamp)
+        scores[name] = candidate.score(stamp, named=named)
     if tell:
         tell("scoring", len(candidates), len(candidates))
-    unseen = judge_unseen(dialogues, candidates, training, stamp, dict(scores))
+    unseen = judge_unseen(dialogues, candidates, training, stamp, dict(scores), named)
     return Evaluation(
         model=scores.pop(MODEL, {}),
         floors=scores,
@@ -105,6 +106,7 @@ def judge_unseen(
     training: Sequence[Dialogue] | None,
     stamp: Fields,
     whole: Mapping[str, Scores],
+    named: Sequence[str] = (),
 ) -> Unseen | None:
     """Score ``candidates`` on the examples whose persona is none of ``training``: ``whole`` where all are."""
     if training is None or not any(each.sources.get("persona") for each in dialogues):
@@ -113,7 +115,7 @@ def judge_unseen(
     scores = whole
     if len(at) < len(dialogues):
         marked = {**stamp, "only": "unseen-personas"}
-        scores = {name: candidate.score(marked, at) for name, candidate in candidates.items()} if at else {}
+        scores = {name: candidate.score(marked, at, named) for name, candidate in candidates.items()} if at else {}
     return Unseen(len(at), len(at) / len(dialogues), len(training), scores)
 
 

@@ -18,22 +18,24 @@ class Candidate:
     def __init__(self, replies: Sequence[Reply], spoken: Fields, text: str | None = None) -> None:
         self.replies, self.spoken, self.text = replies, spoken, text
 
-    def score(self, stamp: Fields, at: Sequence[int] | None = None) -> dict[str, Score]:
+    def score(self, stamp: Fields, at: Sequence[int] | None = None, named: Sequence[str] = ()) -> dict[str, Score]:
         """Every metric that applies, on all replies or those at the positions ``at``.
 
-        ``stamp`` goes into each signature, ``spoken`` into those of metrics on the words said.
+        ``stamp`` goes into each signature, ``spoken`` into those of metrics on the words said; ``named``: see
+        ``applicable``.
         """
         replies = self.replies if at is None else [self.replies[each] for each in at]
-        scores = measure_all(applicable(replies), replies)
+        scores = measure_all(applicable(replies, named), replies)
         return {name: stamped(score, self._fields(name, stamp)) for name, score in scores.items()}
 
     def _fields(self, name: str, stamp: Fields) -> Fields:
         return {**stamp, **self.spoken} if Metric.get(name).reads_predictions else stamp
 
 
-def applicable(replies: Sequence[Reply]) -> dict[str, Metric]:
-    """Every metric that finds in ``replies`` what it rests on."""
-    return {name: Metric.build(name) for name in Metric.names() if Metric.get(name).applies(replies)}
+def applicable(replies: Sequence[Reply], named: Sequence[str] = ()) -> dict[str, Metric]:
+    """Every metric measured by default, or ``named``, that finds in ``replies`` what it rests on."""
+    metrics = {name: Metric.build(name) for name in Metric.names() if Metric.get(name).default or name in named}
+    return {name: metric for name, metric in metrics.items() if metric.applies(replies)}
 
 
 def stamped(score: Score, fields: Fields) -> Score:

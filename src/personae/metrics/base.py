@@ -29,17 +29,21 @@ class Tally(ABC):
 
 
 class Metric(Registrable, ABC):
-    """One number over a list of replies."""
+    """One number over a list of replies.
 
-    higher_is_better: ClassVar[bool] = True
+    What a metric needs beside the replies it takes by keyword: ``Metric.build("embedding_average", vectors=path)``.
+    Without it the metric can be built, but does not apply.
+    """
+
+    higher_is_better: ClassVar[bool | None] = True  # None: neither more nor less is
+    default: ClassVar[bool] = True  # False: measured only where it is asked for by name
     reads_predictions: ClassVar[bool] = True  # False: it rests on gold replies alone, however the model speaks
 
     @abstractmethod
     def tally(self, sample: Sample) -> Tally:
         """An empty tally; ``sample`` hears every chunk before the tally does."""
 
-    @classmethod
-    def applies(cls, replies: Sequence[Reply]) -> bool:
+    def applies(self, replies: Sequence[Reply]) -> bool:
         """Whether ``replies`` have what the metric rests on."""
         return all(reply.references for reply in replies)
 

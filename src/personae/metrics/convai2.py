@@ -27,11 +27,11 @@ class ConvAI2Perplexity(Summed):
 
     width = 4
     needs_references = False
+    default = False
     higher_is_better = False
     reads_predictions = False
 
-    @classmethod
-    def applies(cls, replies: Sequence[Reply]) -> bool:
+    def applies(self, replies: Sequence[Reply]) -> bool:
         """Whether an evaluation was asked for it."""
         return all(reply.word_nats is not None for reply in replies)
 

@@ -11,14 +11,15 @@ import numpy as np
 from personae.metrics.base import Metric, Tally
 from personae.metrics.bootstrap import JACKKNIFE, Floats, Interval, jackknife_interval
 from personae.metrics.checks import require_replies
+from personae.metrics.left_out import LeftOut
 from personae.metrics.normalize import normalized_tokens
-from personae.metrics.reply import Reply, Score
+from personae.metrics.reply import Score
 from personae.metrics.sample import Chunk, Sample, Sums
 from personae.metrics.signature import sample_signature
 from personae.metrics.types import Types
 
 
-class Distinct(Metric):
+class Distinct(LeftOut):
     """Distinct n-grams / units over all replies in %; falls as a corpus grows: compare at equal ``n``.
 
     The units are the n-grams themselves; a published definition that divides by something else is a subclass
@@ -26,11 +27,6 @@ class Distinct(Metric):
     """
 
     order: ClassVar[int]
-
-    @classmethod
-    def applies(cls, replies: Sequence[Reply]) -> bool:
-        """Always: references are not asked for."""
-        return True
 
     def tokens(self, chunk: Chunk) -> list[list[str]]:
         """The words of every prediction."""
@@ -47,13 +43,6 @@ class Distinct(Metric):
     def tally(self, sample: Sample) -> "DistinctTally":
         """An empty tally."""
         return DistinctTally(self, sample)
-
-    def interval(
-        self, names: Sequence[str], value: float, runs: Sequence[Floats], less: Sequence[Floats] = ()
-    ) -> Interval:
-        """See ``Metric.interval``: the jackknife of the mean or difference."""
-        left_out = np.mean(runs, axis=0)[:, 0] - (np.mean(less, axis=0)[:, 0] if less else 0.0)
-        return jackknife_interval(value, left_out)
 
 
 class DistinctTally(Tally):
@@ -115,3 +104,11 @@ class DistinctBigrams(Distinct):
     """Distinct word pairs / word pairs over all replies in %, ParlAI-normalised; never divided by words."""
 
     order = 2
+
+
+@Metric.register("dist3")
+class DistinctTrigrams(Distinct):
+    """Distinct word triples / word triples over all replies in %, ParlAI-normalised."""
+
+    default = False
+    order = 3

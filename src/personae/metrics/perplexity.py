@@ -31,8 +31,7 @@ class Likelihood(Summed):
     def count(reply: Reply) -> int:
         """Units in the gold reply."""
 
-    @classmethod
-    def applies(cls, replies: Sequence[Reply]) -> bool:
+    def applies(self, replies: Sequence[Reply]) -> bool:
         """Whether every reply has its gold reply's likelihood."""
         return super().applies(replies) and all(reply.nats is not None for reply in replies)
 

@@ -37,10 +37,9 @@ class SourceAccuracy(Summed):
     needs_references = False
     kind: ClassVar[str]
 
-    @classmethod
-    def applies(cls, replies: Sequence[Reply]) -> bool:
+    def applies(self, replies: Sequence[Reply]) -> bool:
         """Whether any reply is of the kind."""
-        return any(reply.tags.get("kind") == cls.kind for reply in replies)
+        return any(reply.tags.get("kind") == self.kind for reply in replies)
 
     def statistics(self, chunk: Chunk) -> list[tuple[bool, bool]]:
         """Whether each reply is right, and whether it is of the kind."""

@@ -36,10 +36,9 @@ class Summed(Metric):
         """What the signature says beside the sample and the interval; ``sums`` (K) are those of all replies."""
         return {}
 
-    @classmethod
-    def applies(cls, replies: Sequence[Reply]) -> bool:
+    def applies(self, replies: Sequence[Reply]) -> bool:
         """Whether the references are there, if it needs any."""
-        return not cls.needs_references or super().applies(replies)
+        return not self.needs_references or super().applies(replies)
 
     def tally(self, sample: Sample) -> "SumTally":
         """An empty tally."""
@@ -77,7 +76,7 @@ class SumTally(Tally):
     def score(self) -> Score:
         """The value of all sums, with a bootstrap interval."""
         require_replies(self.metric.name, self.sample)
-        sums = self.sums.values()
+        sums = self.by_conversation()
         total = sums.sum(axis=0)
         value = float(self.metric.combine(total[None])[0])
         interval = bootstrap(sums, self.sample.names, self.metric.combine)

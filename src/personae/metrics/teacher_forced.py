@@ -30,10 +30,10 @@ class TeacherForcedMacroF1(Metric):
     answers at padding counts. F1 is the same from either side, so the published order of arguments changes nothing.
     """
 
+    default = False
     reads_predictions = False
 
-    @classmethod
-    def applies(cls, replies: Sequence[Reply]) -> bool:
+    def applies(self, replies: Sequence[Reply]) -> bool:
         """Whether an evaluation was asked for it."""
         return all(reply.forced is not None for reply in replies)
 
