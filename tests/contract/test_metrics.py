@@ -7,6 +7,7 @@ import pytest
 from personae._version import __version__
 from personae.errors import UserError
 from personae.metrics import Metric, Reply, Score
+from personae.metrics.reply import Weighed
 
 WORDS = ("i", "you", "like", "dogs", "cats", "and", "my", "mother", "sings", "in", "town", "today")
 KINDS = ("persona", "context", "both")
@@ -25,6 +26,7 @@ def reply(number: int, draw: random.Random) -> Reply:
         tokens=7,
         answer=(gold.split()[0],),
         tags={"kind": KINDS[number % 3], "ability": KINDS[number % 3], "split": "seen"},
+        weighed=Weighed((number % 4,), tuple(draw.choices(range(4), k=5)), tuple(draw.choices(range(9), k=5)), 4),
     )
 
 
