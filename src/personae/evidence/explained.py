@@ -63,8 +63,9 @@ class Explained:
     ``nats``: the reply's negative log-probability over ``tokens`` tokens, end token included; ``shares``: of each
     voice, the mean over the reply's tokens without the end token; ``marks``: what of them falls on marks and
     separators, which are no text. The shares of a source's texts and its marks add up to its own. ``view``: what the
-    attention view is, a key of ``VIEWS``. Attention is where the model looked, not why it said something; leaving a
-    text out is an intervention, on one text at a time.
+    attention view is, a key of ``VIEWS``; ``prompted``: sources that the decoder also reads in its prompt, which the
+    attention view does not see and leave-one-out does. Attention is where the model looked, not why it said something;
+    leaving a text out is an intervention, on one text at a time.
     """
 
     reply: str
@@ -75,6 +76,7 @@ class Explained:
     nats: float = 0.0
     tokens: int = 0
     view: str = SOURCES
+    prompted: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Word]:
         return iter(self.words)

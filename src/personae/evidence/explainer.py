@@ -189,6 +189,7 @@ class Explainer:
             nats=float(look.nats.sum()),
             tokens=tokens,
             view=SHARES if look.texts is None else SOURCES if self.model.voices else PROMPT,
+            prompted=tuple(part for name in self.packer.prompt for part in parts_of(name)) if self.model.voices else (),
         )
 
     def words(self, packed: Packed, look: Look, losses: Sequence[Tensor | None]) -> Iterator[Word]:
