@@ -76,14 +76,19 @@ def explain_command(
     sentences = given_persona(persona, say_as) or []
     with quiet():
         chat = open_chat(run, overrides or [], precision)
-        dialogue = example(data, number or 1, reader) if data else conversation(chat, sentences, context or [])
+        dialogue = (
+            example(data, 1 if number is None else number, reader)
+            if data
+            else conversation(chat, sentences, context or [])
+        )
         explained = chat.explain(replace(dialogue, response=chosen_reply(chat, dialogue, reply, gold, seed)))
     print_one(explained, html, as_json)
 
 
 def refuse(what: str, options: Mapping[str, object]) -> None:
     """Refuse options that would do nothing here."""
-    given = [name for name, value in options.items() if value not in (None, False, "", [])]
+    # 0 is a value that was given, though it equals False.
+    given = [name for name, value in options.items() if value or (value == 0 and value is not False)]
     if given:
         raise UserError(f"{', '.join(given)}: does nothing for {what}; leave it out")
 
