@@ -48,7 +48,10 @@ class Recorder:
         self.model, self.names = model, tuple(names)
         self.fusions = [module for module in model.modules() if isinstance(module, Fusion)]
         if not self.fusions:
-            raise UserError("this model fuses no sources, so there is nothing to explain: use a recipe with sources")
+            raise UserError(
+                "this model fuses no sources, so its words have no shares as they come: "
+                "ask for its sentences and turns by /why or personae explain"
+            )
         self.passes: list[Tensor] = []
         self._layers: list[Tensor] = []
 
