@@ -71,8 +71,7 @@ def explain_command(
         return
     refuse("one reply (without --score)", {"--limit": limit, "--record": record, "--about": about})
     check_sources(here, data, {"--number": number, "--gold": gold, "--reader": reader})
-    if reply is not None or gold:
-        refuse("a given reply", {"KEY=VALUE": overrides, "--seed": seed, "--reply with --gold": gold and reply})
+    check_reply(reply, gold, {"KEY=VALUE": overrides, "--seed": seed})
     sentences = given_persona(persona, say_as) or []
     with quiet():
         chat = open_chat(run, overrides or [], precision)
@@ -101,6 +100,12 @@ def check_sources(here: Mapping[str, object], data: Sequence[Path] | None, of_da
     refuse("texts that are not from --data", of_data)
     if not here["--context"]:
         raise UserError("nothing to explain: give --context TEXT, or --data FILE")
+
+
+def check_reply(reply: str | None, gold: bool, of_its_own: Mapping[str, object]) -> None:
+    """There is one reply; what decides how the model speaks is for its own."""
+    if reply is not None or gold:
+        refuse("a given reply", {**of_its_own, "--reply with --gold": gold and reply is not None})
 
 
 def conversation(chat: "Chat", persona: Sequence[str], context: Sequence[str]) -> "Dialogue":
