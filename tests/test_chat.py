@@ -11,7 +11,7 @@ from personae.chat import Chat, Turn
 from personae.chat.streaming import ONE_AT_A_TIME, Pieces, Stop, my_turn
 from personae.decoding import Decoding
 from personae.errors import UserError
-from personae.evidence import Piece
+from personae.evidence import Piece, words
 from personae.text.collate import Collator
 from personae.text.tokenizer import decode_reply
 
@@ -167,6 +167,31 @@ def test_explain_gives_every_word_its_shares(bot):
     assert "persona" in lines[0]
     assert "%" in lines[0]
     assert bot.history[-1] == Turn("self", explained.reply)
+
+
+def test_why_explains_what_was_said_as_it_was_said(bot):
+    """A persona that was changed since is not what the reply rests on."""
+    explained = bot.explain(HELLO)
+    bot.persona = ("i am a pilot .",)
+    again = bot.why()
+    assert again == explained
+    assert [text.text for text in again.texts] == [*PERSONA, HELLO]
+    assert len(bot.history) == 2
+
+
+def test_explained_words_have_the_shares_that_streaming_tells(bot):
+    streamed = list(words(bot.stream(HELLO, explain=True)))
+    for told, word in zip(streamed, bot.why(), strict=True):
+        assert told.text.strip() == word.text
+        assert told.evidence.shares == pytest.approx(word.shares, abs=1e-4)
+
+
+def test_without_a_reply_there_is_nothing_to_ask_about(bot):
+    with pytest.raises(UserError, match="no reply to explain yet"):
+        bot.why()
+    bot.history.append(Turn("partner", HELLO))
+    with pytest.raises(UserError, match="no reply to explain yet"):
+        bot.why()
 
 
 def test_explaining_changes_no_reply(bot):

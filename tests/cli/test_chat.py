@@ -104,6 +104,35 @@ def test_commands(bot, monkeypatch, capsys, tmp_path):
     assert bot.history == []
 
 
+def test_why_explains_the_last_reply(bot, monkeypatch, capsys):
+    play(monkeypatch, "/why", HELLO, "/why", "/reset", "/why")
+    Session(bot, explain=False, interactive=True).talk()
+    out = capsys.readouterr().out
+    lines = [line.strip() for line in out.splitlines()]
+    assert out.count("there is no reply to explain yet") == 2
+    assert "by leaving it out" in out
+    for at, sentence in enumerate(PERSONA, 1):
+        assert any(line.startswith(f"persona {at} ") and line.endswith(sentence) for line in lines)
+    assert any(line.startswith("context 1 (partner)") and line.endswith(HELLO) for line in lines)
+
+
+def test_a_pipe_can_ask_why(tiny_run):
+    result = pipe(tiny_run, f"{HELLO}\n/why\n")
+    assert result.exit_code == 0, result.output
+    assert "context 1 (partner)" in result.stdout
+    assert pipe(tiny_run, "/why\n").exit_code == 2
+
+
+def test_asking_why_is_no_use_of_the_persona(bot, monkeypatch, capsys):
+    """What is packed again to explain must not count as cut once more."""
+    bot.persona = ("i like dogs and cats . " * 60, "i am a pilot .")
+    play(monkeypatch, HELLO, "/why")
+    Session(bot, explain=False, interactive=True).talk()
+    captured = capsys.readouterr()
+    assert captured.err.count("its end is left out") == 1
+    assert "[cut off, never read] i am a pilot ." in captured.out
+
+
 def test_a_persona_that_is_too_long_is_told_once(bot, monkeypatch, capsys):
     bot.persona = ("i like dogs and cats . " * 60,)
     play(monkeypatch, HELLO, HELLO)

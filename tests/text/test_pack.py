@@ -321,3 +321,25 @@ def test_a_joint_source_without_one_of_its_parts_is_the_users_error(tokenizer):
 def test_unknown_types_are_the_users_error(tokenizer):
     with pytest.raises(UserError, match=r"text\.types='speaker'\. Did you mean 'speakers'\?"):
         Packer(tokenizer, ("persona", "context"), (), LARGE, "speaker")
+
+
+def test_every_token_knows_its_source_and_text(tokenizer):
+    made = Packer(tokenizer, ("persona+context",), ("context", "persona"), LARGE)
+    packed = made(dialogue())
+    names = [name for name, _ in packed.origins("persona+context")]
+    assert names == sorted(names, reverse=True)
+    for row, origins in (
+        (packed.sources["persona+context"], packed.origins("persona+context")),
+        (packed.prompt, packed.prompt_origins),
+    ):
+        for name, texts in (("persona", PERSONA), ("context", TURNS)):
+            for at, text in enumerate(texts):
+                words = [token for token, origin in zip(row, origins, strict=True) if origin == (name, at)]
+                assert words == ids_of(tokenizer, text)
+    assert packed.prompt_origins[-1] == ("reply", -1)
+    between = [
+        token
+        for token, origin in zip(packed.sources["persona+context"], packed.origins("persona+context"), strict=True)
+        if origin == ("context", -1)
+    ]
+    assert between == ids_of(tokenizer, "[SEP]", "Q:", "R:", "Q:")

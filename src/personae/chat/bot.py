@@ -1,45 +1,17 @@
 """Bot: one conversation with one persona."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from personae.chat.service import Chat, Turn
 from personae.decoding import Decoding
-from personae.evidence import Piece, words
+from personae.errors import UserError
+from personae.evidence import Explained, Piece
 from personae.text.dialogue import PARTNER, SELF
 
 Pieces = Generator[Piece, None, None]
-
-
-@dataclass(frozen=True)
-class Word:
-    """A word of a reply and the share of each source in it (see ``Evidence``)."""
-
-    text: str
-    shares: Mapping[str, float]
-
-    def __str__(self) -> str:
-        return f"{self.text:<15} " + "  ".join(f"{name} {share:4.0%}" for name, share in self.shares.items())
-
-
-@dataclass(frozen=True)
-class Explained:
-    """A reply word by word; printed, one word a line with its shares."""
-
-    reply: str
-    words: tuple[Word, ...]
-
-    def __iter__(self) -> Iterator[Word]:
-        return iter(self.words)
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.words))
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON: ``{"reply", "words": [{"text", "shares"}]}``."""
-        return {"reply": self.reply, "words": [{"text": word.text, "shares": dict(word.shares)} for word in self.words]}
 
 
 class Bot:
@@ -57,6 +29,7 @@ class Bot:
         self.chat, self.decoding, self.seed = chat, decoding, seed
         self.persona = tuple(persona)
         self.history: list[Turn] = []
+        self._spoke_as = self.persona
 
     @classmethod
     def load(
@@ -85,11 +58,18 @@ class Bot:
         return self._listen(said, pieces)
 
     def explain(self, text: str) -> Explained:
-        """Say something; return the reply with the share of each source in every word."""
-        pieces = list(self.stream(text, explain=True))
-        merged = [(piece.text.strip(), piece.evidence) for piece in words(pieces)]
-        reply = "".join(piece.text for piece in pieces)
-        return Explained(reply, tuple(Word(word, evidence.shares if evidence else {}) for word, evidence in merged))
+        """Say something; return the reply with the share of each source in every word, and of each text."""
+        return self.why() if self.say(text).strip() else Explained("", ())
+
+    def why(self) -> Explained:
+        """Explain the last reply: what each sentence and turn has to do with it, by attention and by leave-one-out.
+
+        Raises ``UserError`` where there is none.
+        """
+        if not self.history or self.history[-1].role != SELF:
+            raise UserError("there is no reply to explain yet: say something first")
+        *before, reply = self.history
+        return self.chat.explain(replace(self.chat.dialogue(self._spoke_as, before), response=reply.text))
 
     def reset(self) -> None:
         """Forget what was said."""
@@ -97,6 +77,7 @@ class Bot:
 
     def _listen(self, said: Turn, pieces: Pieces) -> Pieces:
         heard: list[str] = []
+        self._spoke_as = tuple(self.persona)
         try:
             for piece in pieces:
                 heard.append(piece.text)

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedTokenizerFast, StoppingCriteriaList
 
-from personae.chat.streaming import Pieces, Stop, Tell, seeded, stream
+from personae.chat.streaming import ONE_AT_A_TIME, Pieces, Stop, Tell, seeded, stream
 from personae.decoding import Decoding
 from personae.errors import UserError
-from personae.evidence import Piece, Recorder
+from personae.evidence import Explained, Explainer, Piece, Recorder
 from personae.layers.memory import Encoded, Memory
 from personae.models import DialogueModel
 from personae.runs import Run
@@ -107,11 +107,22 @@ class Chat:
         the budgets is cut and counted by the packer. Raises ``UserError``, before any piece, for a persona
         of zero sentences, an empty message, or settings that this model cannot follow.
         """
-        packed = self.packer.pack_sources(self.dialogue(persona, history))
+        return self.answer(self.dialogue(persona, history), decoding, explain, seed)
+
+    def answer(
+        self, dialogue: Dialogue, decoding: Decoding | None = None, explain: bool = False, seed: int | None = None
+    ) -> Generator[Piece, None, None]:
+        """``reply`` for sources that are a dialogue already, whatever they are called; its response is not read."""
+        packed = self.packer.pack_sources(dialogue)
         chosen = decoding or self.decoding
         self._check(chosen, packed)
         recorder = Recorder(self.model, self.voices) if explain else None
         return stream(partial(self._work, packed, chosen, recorder, seed))
+
+    def explain(self, dialogue: Dialogue) -> Explained:
+        """Explain ``dialogue.response``, whoever said it. Raises ``UserError`` for one that is empty or too long."""
+        with ONE_AT_A_TIME:
+            return Explainer(self.model, self.tokenizer, self.packer).explain(dialogue)
 
     def dialogue(self, persona: Sequence[str], history: Sequence[Turn]) -> Dialogue:
         """The sources of the reply. Raises ``UserError`` as ``reply`` does."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 HELP = """/persona        show the persona; /persona FILE takes another and starts anew
 /explain        colour words by their sources, or stop it
+/why            what each sentence and turn has to do with the last reply
 /reset          forget what was said
 /quit           leave, as does Ctrl-D; Ctrl-C stops a reply"""
 
@@ -105,6 +106,7 @@ class Session:
             "/help": lambda _: print(HELP),
             "/persona": self.persona,
             "/explain": self.switch,
+            "/why": self.why,
             "/reset": self.reset,
         }
 
@@ -177,6 +179,12 @@ class Session:
             self.legend()
         else:
             print("words are plain again")
+
+    def why(self, _: str) -> None:
+        """Say which sentences and turns the last reply rests on."""
+        from personae.cli.explaining import print_explained
+
+        print_explained(self.bot.why(), self.console)
 
     def reset(self, _: str) -> None:
         """Forget the conversation."""

@@ -35,6 +35,8 @@ TABLES = {
     "variety as single papers count it, %": (
         *("paa_dist1", "paa_dist2", "adand_dist1", "adand_dist2", "adand_dist3", "cao_dist2"),
     ),
+    "known evidence found, share": ("evidence_accuracy_attention", "evidence_accuracy_leave_one_out"),
+    "attention beside leaving out": ("evidence_agreement", "evidence_correlation"),
     "entropy in nats, length in words": ("entropy4", "length", "cao_length"),
 }
 UNSEEN = ("perplexity_token", "persona_accuracy", "f1")

@@ -3,15 +3,21 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from personae.evaluation.judge import Evaluation
 from personae.runs import Run, write_json
 
 TRAINING = ("steps", "seconds", "parameters", "vocabulary", "precision", "best", "data")
 
 
-def write_record(path: Path, run: Run, evaluation: Evaluation, about: str) -> None:
+class Recordable(Protocol):
+    """Scores with ``data`` and its ``path``, as ``Evaluation`` has them."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+
+
+def write_record(path: Path, run: Run, evaluation: Recordable, about: str) -> None:
     """Write the scores of ``run`` to ``path``, as kept under ``results/`` at the path of the recipe.
 
     ``about`` says in a sentence what the result is and is not. Files are named without their folders; their

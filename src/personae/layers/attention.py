@@ -41,15 +41,24 @@ class SourceAttention(nn.Module):
 
     def answers(self, query: Tensor, source: Encoded, bridge: nn.Module | None = None) -> tuple[Tensor, Tensor]:
         """Each head's answer (B, T, H, D / H) before ``c_proj``, and its softmax's log denominator (B, T, H)."""
-        keys, values = source.projected(self, lambda states: self.project(bridge(states) if bridge else states))
+        scores, values = self.score(query, source, bridge)
         batch, time, _ = query.shape
-        asked = self.asked(query).view(keys.shape[0], -1, self.heads, keys.shape[-1]).transpose(1, 2)
-        scores = asked @ keys.transpose(-1, -2) / keys.shape[-1] ** 0.5
-        scores = scores.float().masked_fill(~source.mask[:, None, None, :], -torch.inf)
         total = scores.logsumexp(-1, keepdim=True)
         weights = F.dropout((scores - total).exp().to(values.dtype), self.attention_dropout, self.training)
         answer = (weights @ values).transpose(1, 2).reshape(batch, time, self.heads, -1)
         return answer, total.transpose(1, 2).reshape(batch, time, self.heads)
+
+    def weights(self, query: Tensor, source: Encoded, bridge: nn.Module | None = None) -> Tensor:
+        """(B, T, S) where a (B, T, D) query looks, the mean over heads: what ``forward`` computes and does not keep."""
+        scores, _ = self.score(query, source, bridge)
+        return scores.softmax(-1).mean(1).reshape(*query.shape[:2], -1)
+
+    def score(self, query: Tensor, source: Encoded, bridge: nn.Module | None) -> tuple[Tensor, Tensor]:
+        """What the heads' softmax is taken of, -inf on padding, and the values; beams are further positions."""
+        keys, values = source.projected(self, lambda states: self.project(bridge(states) if bridge else states))
+        asked = self.asked(query).view(keys.shape[0], -1, self.heads, keys.shape[-1]).transpose(1, 2)
+        scores = asked @ keys.transpose(-1, -2) / keys.shape[-1] ** 0.5
+        return scores.float().masked_fill(~source.mask[:, None, None, :], -torch.inf), values
 
     def finish(self, answer: Tensor) -> Tensor:
         """(B, T, H, D / H) answers of the heads to (B, T, D)."""

@@ -31,13 +31,39 @@ class WordNats:
 
 
 @dataclass(frozen=True)
+class Weighed:
+    """What each text that a reply may rest on weighs in it, in two views, in the order of the texts (M).
+
+    ``known``: positions of the texts that it does rest on, as the corpus knows; ``attention``: shares,
+    ``leave_one_out``: nats that it loses without the text (None: not to be had); ``question``: position of the
+    turn that is answered, if there is one: nearly every reply rests on it, so it stands aside.
+    """
+
+    known: tuple[int, ...]
+    attention: tuple[float | None, ...]
+    leave_one_out: tuple[float | None, ...]
+    question: int | None = None
+
+    def others(self, view: str) -> list[float | None]:
+        """What the texts weigh in ``view``, a field of this class, without the question."""
+        weights: tuple[float | None, ...] = getattr(self, view)
+        return [weight for at, weight in enumerate(weights) if at != self.question]
+
+    @property
+    def sought(self) -> list[int]:
+        """Positions of the known texts among the others."""
+        places = [at for at in range(len(self.attention)) if at != self.question]
+        return [place for place, at in enumerate(places) if at in self.known]
+
+
+@dataclass(frozen=True)
 class Reply:
     """One scored reply: a line of ``predictions.jsonl``.
 
     ``conversation`` is the unit that intervals are drawn by. ``nats`` is the negative log-likelihood of the
     gold reply in nats over ``tokens`` tokens, end token included (None without a model). ``answer`` holds
-    the words that a right reply must contain, where the corpus knows them. ``forced`` and ``word_nats`` are there
-    only where an evaluation was asked for the metrics that rest on them.
+    the words that a right reply must contain, where the corpus knows them. ``forced``, ``word_nats`` and ``weighed``
+    are there only where the metrics that rest on them were asked for.
     """
 
     prediction: str
@@ -50,6 +76,7 @@ class Reply:
     tags: Mapping[str, str] = field(default_factory=dict)
     forced: Forced | None = None
     word_nats: WordNats | None = None
+    weighed: Weighed | None = None
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,10 @@ JOINT = "+"
 Part = tuple[list[int], list[int]]
 # Ids, positions of texts and types of one row.
 Row = tuple[list[int], list[int], list[int]]
+# Which source how many tokens in a row come from, in order.
+Spans = tuple[tuple[str, int], ...]
+# Source and position of the text that a token comes from (-1: a mark).
+Origin = tuple[str, int]
 
 
 def parts_of(name: str) -> list[str]:
@@ -39,6 +43,7 @@ class Packed:
     begin token last; ``reply``: the reply with its end token. Where tokens have types, ``types`` holds them per
     source and ``prompt_types`` for the prompt, whose last is the reply's too. For a model that ranks replies,
     ``candidates`` holds several with their end tokens, of which the one at ``gold`` is the right one.
+    ``prompt_items`` are the prompt's items; ``spans`` and ``prompt_spans`` say which source how many tokens come from.
     """
 
     sources: Mapping[str, list[int]]
@@ -49,11 +54,29 @@ class Packed:
     prompt_types: list[int] | None = None
     candidates: list[list[int]] | None = None
     gold: int = 0
+    prompt_items: list[int] = field(default_factory=list)
+    spans: Mapping[str, Spans] = field(default_factory=dict)
+    prompt_spans: Spans = ()
 
     @property
     def length(self) -> int:
         """Tokens that the whole example costs, for length buckets."""
         return sum(map(len, self.sources.values())) + len(self.prompt) + len(self.reply)
+
+    def origins(self, name: str) -> list[Origin]:
+        """Per token of source ``name`` the text that it comes from; one input may hold several sources."""
+        return origins(self.spans[name], self.items[name])
+
+    @property
+    def prompt_origins(self) -> list[Origin]:
+        """Per token of the prompt the text that it comes from; the begin token is a mark of the reply."""
+        return origins(self.prompt_spans, self.prompt_items)
+
+
+def origins(spans: Spans, items: Sequence[int]) -> list[Origin]:
+    """Sources and positions of tokens."""
+    names = (name for name, length in spans for _ in range(length))
+    return list(zip(names, items, strict=True))
 
 
 @dataclass
@@ -138,7 +161,8 @@ class Packer:
         rows = {name: self.pack_source(name, dialogue) for name in self.needed}
         self.cuts.dialogues += 1
         packed = {name: self._join(name, rows) for name in {*self.sources, *self.prompt}}
-        prompt, types = ([each for name in self.prompt for each in packed[name][at]] for at in (0, 2))
+        prompt, items, types = ([each for name in self.prompt for each in packed[name][at]] for at in range(3))
+        spans = {name: self._spans(name, rows) for name in packed}
         typed = self.types != NO_TYPES
         return Packed(
             sources={name: packed[name][0] for name in self.sources},
@@ -147,6 +171,9 @@ class Packer:
             reply=[],
             types={name: packed[name][2] for name in self.sources} if typed else None,
             prompt_types=[*types, self.reply_type] if typed else None,
+            prompt_items=[*items, -1],
+            spans={name: spans[name] for name in self.sources},
+            prompt_spans=(*(each for name in self.prompt for each in spans[name]), (REPLY, 1)),
         )
 
     @property
@@ -184,6 +211,12 @@ class Packer:
             items += [-1] * len(between) + rows[part][1]
             types += rows[part][2][:1] * len(between) + rows[part][2]
         return ids, items, types
+
+    def _spans(self, name: str, rows: Mapping[str, Row]) -> Spans:
+        """What ``_join`` puts together; a separator belongs to the source behind it."""
+        first, *others = parts_of(name)
+        between = 1 if self.marks else 0
+        return (first, len(rows[first][0])), *((part, between + len(rows[part][0])) for part in others)
 
     def encode(self, text: str) -> list[int]:
         """Ids of ``text`` as words within a line: a word is the same token wherever it stands."""

@@ -48,7 +48,10 @@ class Recorder:
         self.model, self.names = model, tuple(names)
         self.fusions = [module for module in model.modules() if isinstance(module, Fusion)]
         if not self.fusions:
-            raise UserError("this model fuses no sources, so there is nothing to explain: use a recipe with sources")
+            raise UserError(
+                "this model fuses no sources, so its words have no shares as they come: "
+                "ask for its sentences and turns by /why or personae explain"
+            )
         self.passes: list[Tensor] = []
         self._layers: list[Tensor] = []
 
@@ -89,10 +92,15 @@ def norms(contributions: Sequence[Tensor]) -> Tensor:
 
 def mean_shares(layers: Tensor) -> Tensor:
     """Shares (B, T, N) from the norms (L, B, T, N): normalised per layer, then the mean over layers that spoke."""
+    return layer_shares(layers).sum(0)
+
+
+def layer_shares(layers: Tensor) -> Tensor:
+    """What each layer adds to the shares, (L, B, T, N), from the norms (L, B, T, N)."""
     total = layers.sum(-1, keepdim=True)
     spoke = total > 0
     shares = torch.where(spoke, layers / total.where(spoke, torch.ones_like(total)), 0.0)
-    return shares.sum(0) / spoke.sum(0).clamp_min(1)
+    return shares / spoke.sum(0).clamp_min(1)
 
 
 def average(parts: Sequence[Evidence]) -> Evidence:
