@@ -6,7 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from personae.cli import app
-from personae.cli.evaluate import cell, default_folder
+from personae.cli.evaluate import default_folder
+from personae.cli.scores import cell
 from personae.metrics import Score
 
 

@@ -9,23 +9,23 @@ import typer
 
 from personae.cli import show
 from personae.cli.quiet import quiet
+from personae.cli.scores import (
+    Published,
+    print_group,
+    print_published,
+    print_scores,
+    print_signatures,
+    read_published,
+    with_published,
+)
 from personae.cli.talking import Overrides, Precision, RunFolder, read_decoding
 from personae.errors import UserError
 
 if TYPE_CHECKING:
     from personae.evaluation import Evaluation
     from personae.evaluation.judge import Tell, Unseen
-    from personae.evaluation.scores import Scores
-    from personae.metrics import Score
+    from personae.scoring.published import Table
 
-# Tables of what belongs together; a metric named nowhere here stands in the last one.
-TABLES = {
-    "perplexity of the gold replies": ("perplexity_token", "perplexity_word"),
-    "nats of the gold replies": ("nats_per_token", "nats_per_word", "nats_per_byte"),
-    "right answers, share": ("persona_accuracy", "context_accuracy", "both_accuracy"),
-    "words shared with the gold replies, %": ("f1", "bleu", "bleu_p1", "bleu_p2"),
-    "variety of words, %": ("dist1", "dist2"),
-}
 UNSEEN = ("perplexity_token", "persona_accuracy", "f1")
 
 Data = Annotated[
@@ -61,10 +61,12 @@ def evaluate_command(
     precision: Precision = "fp32",
     record: Record = None,
     about: About = "",
+    published: Published = None,
     as_json: Json = False,
 ) -> None:
     """Score a run: perplexity, words, right answers, each with its interval and beside the floors."""
     check_options(data, record, about)
+    beside = read_published(published)
     from personae.evaluation import evaluate
     from personae.evaluation.record import write_record
     from personae.runs import Run
@@ -84,10 +86,16 @@ def evaluate_command(
         )
     if record is not None:
         write_record(record, Run(run), evaluation, about)
+    finish(evaluation, folder, beside, as_json)
+
+
+def finish(evaluation: "Evaluation", folder: Path, beside: "Sequence[Table]", as_json: bool) -> None:
+    """Print what was measured and, apart from it, published numbers ``beside`` it."""
     if as_json:
-        show.print_json(evaluation.as_dict())
+        show.print_json(with_published(evaluation.as_dict(), beside))
     else:
         print_evaluation(evaluation, folder)
+        print_published(beside)
 
 
 def check_options(data: Sequence[Path] | None, record: Path | None, about: str) -> None:
@@ -147,50 +155,11 @@ def print_unseen(unseen: "Unseen") -> None:
         print_group(f"the {unseen.examples} other examples", UNSEEN, unseen.scores)
 
 
-def print_scores(rows: "Mapping[str, Scores]") -> None:
-    """Print ``rows`` in one table for each kind of metric."""
-    measured = dict.fromkeys(name for scores in rows.values() for name in scores)
-    placed = {name for names in TABLES.values() for name in names}
-    tables = {**TABLES, "further metrics": tuple(name for name in measured if name not in placed)}
-    for title, names in tables.items():
-        print_group(title, names, rows)
-
-
-def print_group(title: str, names: Sequence[str], rows: "Mapping[str, Scores]") -> None:
-    """Print those of the metrics ``names`` that were measured; a row without any is left out."""
-    columns = [name for name in names if any(name in scores for scores in rows.values())]
-    having = {row: scores for row, scores in rows.items() if any(name in scores for name in columns)}
-    if having:
-        cells = [(row, *(cell(scores.get(name)) for name in columns)) for row, scores in having.items()]
-        show.print_table(title, ("", *columns), cells)
-
-
-def cell(score: "Score | None") -> str:
-    """One score as text, four digits and bounds with one less: 22.98 [22.6–23.4]."""
-    if score is None:
-        return "-"
-    whole = len(str(int(abs(score.value)))) if abs(score.value) >= 1 else 0
-    decimals = max(0, 4 - whole)
-    value = f"{score.value:,.{decimals}f}"
-    if score.interval is None:
-        return value
-    low, high = (f"{bound:,.{max(0, decimals - 1)}f}" for bound in score.interval)
-    return f"{value} [{low}–{high}]"
-
-
 def cut_note(cuts: "Mapping[str, Mapping[str, int]]") -> str:
     """What the budgets cut from the sources, as a sentence."""
     texts, tokens = cuts["texts_cut"], cuts["tokens_cut"]
     lost = [f"{tokens[name]} tokens ({texts.get(name, 0)} whole texts) of {name}" for name in sorted(tokens)]
     return f"cut to the budgets: {', '.join(lost) or 'nothing'}"
-
-
-def print_signatures(scores: "Scores") -> None:
-    """Print the model's signatures, dimmed; those of the floors stand in ``scores.json``."""
-    from rich.text import Text
-
-    for score in scores.values():
-        show.console().print(Text(score.signature, style="dim"))
 
 
 def register(app: typer.Typer) -> None:

@@ -1,7 +1,9 @@
 """Every metric that applies, for a model and for the floors beside it, with what it was measured on."""
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from personae.metrics import Metric, Reply, Score, measure_all
@@ -11,6 +13,9 @@ from personae.text.dialogue import Dialogue
 
 Fields = Mapping[str, object]
 Scores = Mapping[str, Score]
+
+VECTORS = "vectors"
+FILES = (VECTORS,)
 
 
 class Candidate:
@@ -32,9 +37,21 @@ class Candidate:
         return stamp if issubclass(Metric.get(name), Likelihood) else {**stamp, **self.spoken}
 
 
-def applicable(replies: Sequence[Reply]) -> dict[str, Metric]:
-    """Every metric that finds in ``replies`` what it rests on."""
-    return {name: Metric.build(name) for name in Metric.names() if Metric.get(name).applies(replies)}
+def applicable(replies: Sequence[Reply], files: Mapping[str, Path] | None = None) -> dict[str, Metric]:
+    """Every metric that finds in ``replies`` what it rests on.
+
+    ``files`` are given to the metrics that have an option of their name; one that asks for a file which is not
+    there, such as word vectors, is left out.
+    """
+    given = files or {}
+    asked = {name: files_of(name) for name in Metric.names() if Metric.get(name).applies(replies)}
+    ready = {name: options for name, options in asked.items() if set(options) <= set(given)}
+    return {name: Metric.build(name, **{each: given[each] for each in ready[name]}) for name in ready}
+
+
+def files_of(name: str) -> list[str]:
+    """The options of the metric called ``name`` that are files which nobody but the user has."""
+    return [option for option in FILES if option in inspect.signature(Metric.get(name)).parameters]
 
 
 def stamped(score: Score, fields: Fields) -> Score:

@@ -51,7 +51,7 @@ class CorpusStatistic(Summed):
     def statistics(self, chunk: Chunk) -> Floats:
         """See ``bleu_statistics``; then powers 0 to 2 of the number of references, to see whether it differs."""
         powers = np.vander([len(reply.references) for reply in chunk.replies], 3, increasing=True)
-        return np.concatenate([bleu_statistics(chunk.replies), powers], axis=1)
+        return np.concatenate([chunk.shared(bleu_statistics), powers], axis=1)
 
     def combine(self, sums: Floats) -> Floats:
         """The part of the corpus score of each row of sums."""

@@ -29,21 +29,27 @@ class Chunk:
 
     def __init__(self, replies: Sequence[Reply], rows: Rows, start: int) -> None:
         self.replies, self.rows, self.start = replies, rows, start
-        self._kept: dict[tuple[str, Callable[[str], Any]], list[Any]] = {}
+        self._kept: dict[tuple[str, Callable[..., Any]], Any] = {}
 
     def predictions(self, cut: Callable[[str], T]) -> list[T]:
         """``cut`` of every prediction."""
-        key = ("predictions", cut)
-        if key not in self._kept:
-            self._kept[key] = [cut(reply.prediction) for reply in self.replies]
-        return self._kept[key]
+        return self._once(("predictions", cut), lambda: [cut(reply.prediction) for reply in self.replies])
 
     def references(self, cut: Callable[[str], T]) -> list[list[T]]:
         """``cut`` of every reference of every reply."""
-        key = ("references", cut)
+        return self._once(
+            ("references", cut), lambda: [[cut(text) for text in reply.references] for reply in self.replies]
+        )
+
+    def shared(self, compute: Callable[[Sequence[Reply]], T]) -> T:
+        """``compute`` of the replies, once for all metrics that ask for it."""
+        return self._once(("shared", compute), lambda: compute(self.replies))
+
+    def _once(self, key: tuple[str, Callable[..., Any]], compute: Callable[[], T]) -> T:
         if key not in self._kept:
-            self._kept[key] = [[cut(text) for text in reply.references] for reply in self.replies]
-        return self._kept[key]
+            self._kept[key] = compute()
+        kept: T = self._kept[key]
+        return kept
 
 
 class Sample:
