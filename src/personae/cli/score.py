@@ -102,7 +102,7 @@ def metric_names(given: str | None) -> list[str] | None:
     names = [name.strip() for name in given.split(",") if name.strip()]
     if not names:
         raise UserError("--metrics names none: give names with commas, see personae list metrics")
-    return [Metric.get(name).name for name in names]
+    return [Metric.get(name).name for name in dict.fromkeys(names)]
 
 
 def print_scoring(scoring: "Scoring") -> None:

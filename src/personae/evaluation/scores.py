@@ -14,9 +14,6 @@ from personae.text.dialogue import Dialogue
 Fields = Mapping[str, object]
 Scores = Mapping[str, Score]
 
-VECTORS = "vectors"
-FILES = (VECTORS,)
-
 
 class Candidate:
     """Something that replied: a model or a floor. ``spoken`` says in its signatures how it came by its words."""
@@ -38,20 +35,22 @@ class Candidate:
 
 
 def applicable(replies: Sequence[Reply], files: Mapping[str, Path] | None = None) -> dict[str, Metric]:
-    """Every metric that finds in ``replies`` what it rests on.
+    """Every metric measured by default that finds in ``replies`` what it rests on.
 
-    ``files`` are given to the metrics that have an option of their name; one that asks for a file which is not
-    there, such as word vectors, is left out.
+    ``files``, such as word vectors, go to the metrics that have an option of their name.
     """
-    given = files or {}
-    asked = {name: files_of(name) for name in Metric.names() if Metric.get(name).applies(replies)}
-    ready = {name: options for name, options in asked.items() if set(options) <= set(given)}
-    return {name: Metric.build(name, **{each: given[each] for each in ready[name]}) for name in ready}
+    metrics = {name: build(name, files or {}) for name in Metric.names() if Metric.get(name).default}
+    return {name: metric for name, metric in metrics.items() if metric.applies(replies)}
 
 
-def files_of(name: str) -> list[str]:
-    """The options of the metric called ``name`` that are files which nobody but the user has."""
-    return [option for option in FILES if option in inspect.signature(Metric.get(name)).parameters]
+def build(name: str, files: Mapping[str, Path]) -> Metric:
+    """The metric called ``name``, with those of ``files`` that it has an option for."""
+    return Metric.build(name, **{option: path for option, path in files.items() if takes(name, option)})
+
+
+def takes(name: str, option: str) -> bool:
+    """Whether the metric called ``name`` has ``option``."""
+    return option in inspect.signature(Metric.get(name)).parameters
 
 
 def stamped(score: Score, fields: Fields) -> Score:

@@ -32,6 +32,7 @@ class Metric(Registrable, ABC):
     """One number over a list of replies."""
 
     higher_is_better: ClassVar[bool] = True
+    default: ClassVar[bool] = True  # False: measured only where it is asked for by name
 
     @abstractmethod
     def tally(self, sample: Sample) -> Tally:

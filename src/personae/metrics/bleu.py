@@ -31,6 +31,11 @@ def corpus_bleu(sums: Floats) -> BLEUScore:
     return BLEU.compute_bleu(matches.tolist(), totals.tolist(), said, gold, smooth_method="exp")
 
 
+def _with_powers(chunk: Chunk) -> Floats:
+    powers = np.vander([len(reply.references) for reply in chunk.replies], 3, increasing=True)
+    return np.concatenate([bleu_statistics(chunk.replies), powers], axis=1)
+
+
 def sacrebleu_signature(references: int) -> str:
     """Sacrebleu's own signature for so many references each (-1: it differs)."""
     scorer = BLEU()
@@ -50,8 +55,7 @@ class CorpusStatistic(Summed):
 
     def statistics(self, chunk: Chunk) -> Floats:
         """See ``bleu_statistics``; then powers 0 to 2 of the number of references, to see whether it differs."""
-        powers = np.vander([len(reply.references) for reply in chunk.replies], 3, increasing=True)
-        return np.concatenate([chunk.shared(bleu_statistics), powers], axis=1)
+        return chunk.once(_with_powers)
 
     def combine(self, sums: Floats) -> Floats:
         """The part of the corpus score of each row of sums."""

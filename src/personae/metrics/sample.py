@@ -5,7 +5,7 @@ Shapes: N replies of a chunk, G rows (conversations, or blocks of them), K stati
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from zlib import crc32
 
 import numpy as np
@@ -24,32 +24,34 @@ CHUNK = 4096  # replies heard at once
 class Chunk:
     """Some replies, each with the row (N) of its conversation; ``start`` is the number of the first of them.
 
-    What several metrics cut out of the same texts is cut once: ``chunk.predictions(normalized_tokens)``.
+    What several metrics cut out of the same texts is cut once: ``chunk.predictions(normalized_tokens)``; what else
+    they share is found once: ``chunk.once(bleu_statistics)``.
     """
 
     def __init__(self, replies: Sequence[Reply], rows: Rows, start: int) -> None:
         self.replies, self.rows, self.start = replies, rows, start
-        self._kept: dict[tuple[str, Callable[..., Any]], Any] = {}
+        self._kept: dict[tuple[str, Callable[[str], Any]], list[Any]] = {}
+        self._found: dict[Callable[[Chunk], Any], Any] = {}
 
     def predictions(self, cut: Callable[[str], T]) -> list[T]:
         """``cut`` of every prediction."""
-        return self._once(("predictions", cut), lambda: [cut(reply.prediction) for reply in self.replies])
+        key = ("predictions", cut)
+        if key not in self._kept:
+            self._kept[key] = [cut(reply.prediction) for reply in self.replies]
+        return self._kept[key]
 
     def references(self, cut: Callable[[str], T]) -> list[list[T]]:
         """``cut`` of every reference of every reply."""
-        return self._once(
-            ("references", cut), lambda: [[cut(text) for text in reply.references] for reply in self.replies]
-        )
-
-    def shared(self, compute: Callable[[Sequence[Reply]], T]) -> T:
-        """``compute`` of the replies, once for all metrics that ask for it."""
-        return self._once(("shared", compute), lambda: compute(self.replies))
-
-    def _once(self, key: tuple[str, Callable[..., Any]], compute: Callable[[], T]) -> T:
+        key = ("references", cut)
         if key not in self._kept:
-            self._kept[key] = compute()
-        kept: T = self._kept[key]
-        return kept
+            self._kept[key] = [[cut(text) for text in reply.references] for reply in self.replies]
+        return self._kept[key]
+
+    def once(self, find: Callable[["Chunk"], T]) -> T:
+        """``find`` of this chunk."""
+        if find not in self._found:
+            self._found[find] = find(self)
+        return cast(T, self._found[find])
 
 
 class Sample:

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from personae.errors import UserError
-from personae.evaluation.scores import VECTORS, applicable, files_of
+from personae.evaluation.scores import applicable, build, takes
 from personae.metrics import Metric, Reply
+
+VECTORS = "vectors"
 
 
 def choose(
@@ -17,15 +19,15 @@ def choose(
     metric, for one that asks for vectors that are not given, and for vectors that no metric asks for.
     """
     files = {} if vectors is None else {VECTORS: vectors}
-    takers = [name for name in Metric.names() if VECTORS in files_of(name)]
-    if vectors is not None and not set(takers) & set(Metric.names() if names is None else names):
+    takers = [name for name in Metric.names() if takes(name, VECTORS)]
+    if vectors is not None and not set(takers) & set(takers if names is None else names):
         raise UserError(f"--vectors {vectors}: {no_taker(takers)}")
     if names is None:
         return some(applicable(first, files))
-    for name in dict.fromkeys(names):
+    for name in names:
         if Metric.get(name).name in takers and vectors is None:
             raise UserError(f"{name} compares word vectors: give them with --vectors FILE")
-    return {name: Metric.build(name, **(files if name in takers else {})) for name in dict.fromkeys(names)}
+    return {name: build(name, files) for name in names}
 
 
 def no_taker(takers: Sequence[str]) -> str:

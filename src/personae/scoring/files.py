@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from personae.data.files import read_head, read_text
+from personae.data.files import read_text
 from personae.errors import UserError
 from personae.evaluation.predictions import each_prediction
 from personae.metrics import Reply
@@ -171,7 +171,7 @@ def blank_end(*paths: Path) -> str:
 
 def is_json_lines(path: Path) -> bool:
     """Whether ``path`` holds an object on each line. JSON of another shape is a ``UserError``."""
-    first = read_head(path).partition("\n")[0].strip()
+    first = next(text_lines(path)).strip()
     if path.suffix == ".jsonl" or first.startswith('{"') or isinstance(parsed(first), dict):
         whole = first == "{" and is_json(path)
     else:
@@ -185,7 +185,9 @@ def is_json_lines(path: Path) -> bool:
 
 def is_json(path: Path) -> bool:
     """Whether the whole of ``path`` is one JSON list or object."""
-    return path.stat().st_size <= WHOLE and isinstance(parsed(path.read_text(encoding="utf-8-sig")), list | dict)
+    if path.stat().st_size > WHOLE:
+        return False
+    return isinstance(parsed(path.read_text(encoding="utf-8-sig", errors="replace")), list | dict)
 
 
 def parsed(text: str) -> Any:
