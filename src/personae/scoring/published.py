@@ -70,9 +70,8 @@ def every_table() -> tuple[Table, ...]:
 
 
 def read(path: Path) -> list[Table]:
-    """The tables of one paper's file."""
+    """The tables of one paper's file; where one name means two things, a table has ``metrics`` of its own."""
     content = json.loads(path.read_text(encoding="utf-8"))
-    meanings = {name: Meaning(**meaning) for name, meaning in content["metrics"].items()}
     return [
         Table(
             key=path.stem,
@@ -80,7 +79,9 @@ def read(path: Path) -> list[Table]:
             table=each["table"],
             dataset=each["dataset"],
             rows={row["row"]: row["values"] for row in each["rows"]},
-            metrics=meanings,
+            metrics={
+                name: Meaning(**meaning) for name, meaning in {**content["metrics"], **each.get("metrics", {})}.items()
+            },
         )
         for each in content["tables"]
     ]
