@@ -27,7 +27,9 @@ REPLY = Reply(
 
 
 class Near(Summed):
-    """A metric as those that compare word vectors are: without a file it does not apply."""
+    """A metric as those that compare word vectors are: measured where it is asked for, with a file."""
+
+    default = False
 
     def __init__(self, vectors: Path | None = None) -> None:
         self.vectors = vectors
@@ -56,6 +58,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 @pytest.mark.usefixtures("near")
 def test_word_vectors_go_to_the_metrics_that_compare_them(files, tmp_path):
     vectors = tmp_path / "glove.txt"
+    vectors.write_text("i 1 0\nhum 0 1\nsing 1 1\nno 1 2\nyes 2 1\n")
     found = score(open_predictions(*files), vectors=vectors)
     assert found.predictions["near"].value == len(str(vectors))
     assert found.predictions.keys() > {"f1", "near"}

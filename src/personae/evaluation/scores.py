@@ -1,9 +1,7 @@
 """Every metric that applies, for a model and for the floors beside it, with what it was measured on."""
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from personae.metrics import Metric, Reply, Score, measure_all
@@ -34,23 +32,10 @@ class Candidate:
         return stamp if issubclass(Metric.get(name), Likelihood) else {**stamp, **self.spoken}
 
 
-def applicable(replies: Sequence[Reply], files: Mapping[str, Path] | None = None) -> dict[str, Metric]:
-    """Every metric measured by default that finds in ``replies`` what it rests on.
-
-    ``files``, such as word vectors, go to the metrics that have an option of their name.
-    """
-    metrics = {name: build(name, files or {}) for name in Metric.names() if Metric.get(name).default}
+def applicable(replies: Sequence[Reply]) -> dict[str, Metric]:
+    """Every metric measured by default that finds in ``replies`` what it rests on."""
+    metrics = {name: Metric.build(name) for name in Metric.names() if Metric.get(name).default}
     return {name: metric for name, metric in metrics.items() if metric.applies(replies)}
-
-
-def build(name: str, files: Mapping[str, Path]) -> Metric:
-    """The metric called ``name``, with those of ``files`` that it has an option for."""
-    return Metric.build(name, **{option: path for option, path in files.items() if takes(name, option)})
-
-
-def takes(name: str, option: str) -> bool:
-    """Whether the metric called ``name`` has ``option``."""
-    return option in inspect.signature(Metric.get(name)).parameters
 
 
 def stamped(score: Score, fields: Fields) -> Score:

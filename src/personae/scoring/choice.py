@@ -1,10 +1,11 @@
 """Which metrics to score by: those named, or all that apply."""
 
+import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from personae.errors import UserError
-from personae.evaluation.scores import applicable, build, takes
+from personae.evaluation.scores import applicable
 from personae.metrics import Metric, Reply
 
 VECTORS = "vectors"
@@ -15,19 +16,20 @@ def choose(
 ) -> dict[str, Metric]:
     """The metrics called ``names``, or all that the ``first`` replies have what they rest on for.
 
-    ``vectors`` is a file of word vectors for the metrics with that option. Raises ``UserError`` for an unknown
-    metric, for one that asks for vectors that are not given, and for vectors that no metric asks for.
+    ``vectors`` is a file of word vectors for the metrics with that option; giving it asks for them. Raises
+    ``UserError`` for an unknown metric, for one that asks for vectors that are not given, and for vectors that no
+    metric asks for.
     """
-    files = {} if vectors is None else {VECTORS: vectors}
-    takers = [name for name in Metric.names() if takes(name, VECTORS)]
-    if vectors is not None and not set(takers) & set(takers if names is None else names):
+    takers = [name for name in Metric.names() if VECTORS in inspect.signature(Metric.get(name)).parameters]
+    chosen = applicable(first) if names is None else {name: Metric.build(name) for name in names}
+    comparing = [name for name in takers if names is None or name in names]
+    if vectors is None and names and comparing:
+        raise UserError(f"{comparing[0]} compares word vectors: give them with --vectors FILE")
+    if vectors is None:
+        return some(chosen)
+    if not comparing:
         raise UserError(f"--vectors {vectors}: {no_taker(takers)}")
-    if names is None:
-        return some(applicable(first, files))
-    for name in names:
-        if Metric.get(name).name in takers and vectors is None:
-            raise UserError(f"{name} compares word vectors: give them with --vectors FILE")
-    return {name: build(name, files) for name in names}
+    return {**chosen, **{name: Metric.build(name, vectors=vectors) for name in comparing}}
 
 
 def no_taker(takers: Sequence[str]) -> str:
