@@ -4,14 +4,8 @@ Shapes: B batch, T prompt and reply, S source.
 """
 
 import argparse
-import json
-import os
-import platform
 import random
-import resource
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,12 +15,15 @@ from typing import Any
 
 import torch
 import transformers
+from basics import child, machine, peak_mib, report, say, shown
 from torch import nn
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from personae.models import FusedConfig, FusedModel
 from personae.text.collate import Collator
 from personae.text.pack import Packed
+
+__all__ = ["peak_mib", "report", "say", "shown"]  # so that a benchmark of models needs one import only
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 SEED = 0
@@ -184,11 +181,6 @@ def summary(values: Sequence[float]) -> dict[str, float]:
     return {"median": shown(statistics.median(values)), "min": shown(min(values)), "max": shown(max(values))}
 
 
-def shown(value: float) -> float:
-    """Four significant digits."""
-    return float(f"{value:.4g}")
-
-
 def seconds(times: Times) -> dict[str, Any]:
     """Wall and CPU seconds of every variant."""
     parts = {"seconds": 0, "cpu_seconds": 1}
@@ -207,40 +199,15 @@ def ratios(times: Times, pairs: Mapping[str, tuple[str, str]]) -> dict[str, Any]
     return result
 
 
-def peak_mib() -> float:
-    """The most memory that this process held.
-
-    The kernel's mark for this address space where there is one: ``ru_maxrss`` is inherited from the parent.
-    """
-    status = Path("/proc/self/status")
-    if status.exists():
-        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-        return round(int(line.split()[1]) / 1024, 1)
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10), 1)
-
-
 def child_peak(arguments: Sequence[str]) -> float:
     """Peak memory of this same script run with ``arguments`` in a process of its own."""
-    command = [sys.executable, sys.argv[0], *arguments]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
-    return float(done.stdout)
+    return float(child(arguments))
 
 
 def circumstances() -> dict[str, Any]:
     """What the numbers depend on beside the code."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return {
-        "torch": torch.__version__,
-        "transformers": transformers.__version__,
-        "python": platform.python_version(),
-        "threads": torch.get_num_threads(),
-        "cpu": names[0] if names else platform.machine(),
-        "amx": any("amx_bf16" in line for line in lines),
-        "wait_policy": os.environ.get("OMP_WAIT_POLICY"),
-        "load_at_start": [round(load, 2) for load in os.getloadavg()],
-    }
+    versions = {"torch": torch.__version__, "transformers": transformers.__version__}
+    return {**versions, "threads": torch.get_num_threads(), **machine()}
 
 
 def parser(about: str | None, batches: Sequence[int], repeats: int) -> argparse.ArgumentParser:
@@ -253,17 +220,3 @@ def parser(about: str | None, batches: Sequence[int], repeats: int) -> argparse.
     options.add_argument("--no-memory", dest="memory", action="store_false", help="leave out peak memory")
     options.add_argument("--out", type=Path, help="keep the JSON line in this file too")
     return options
-
-
-def say(text: str) -> None:
-    """Progress for people; stdout holds the JSON line only."""
-    print(text, file=sys.stderr, flush=True)
-
-
-def report(result: Mapping[str, Any], out: Path | None) -> None:
-    """Print the one JSON line, and keep it in ``out``."""
-    line = json.dumps(result)
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(line + "\n", encoding="utf-8")
-    print(line)

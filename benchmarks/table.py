@@ -47,6 +47,21 @@ def table(result: Result) -> str:
     return "\n\n".join([title(result), *("\n".join(part) for part in parts)])
 
 
+def scoring_table(result: Result) -> str:
+    """Seconds and memory of whole files, and seconds of each metric."""
+    files = [
+        [f"{row['replies']:,}", f"{row['seconds']:.3g}", f"{row['cpu_seconds']:.3g}", f"{row['peak_mib']:.0f}"]
+        for row in result["rows"]
+    ]
+    each = [[name, f"{taken['seconds']:.3g}", f"{taken['cpu_seconds']:.3g}"] for name, taken in result["each"].items()]
+    parts = [
+        f"### Scoring\n\n{result['cpu']}; {result['metrics']} beside the floors, from text files",
+        "\n".join(lines(["replies", "seconds", "CPU seconds", "peak memory, MiB"], files)),
+        "\n".join(lines([f"{result['each_on']:,} replies by", "seconds", "CPU seconds"], each)),
+    ]
+    return "\n\n".join(parts)
+
+
 def title(result: Result) -> str:
     """Heading and circumstances."""
     where = f"{result['cpu']}{' with AMX' if result['amx'] else ''}, {result['threads']} threads"
@@ -56,7 +71,8 @@ def title(result: Result) -> str:
 
 def main(files: Sequence[str]) -> None:
     """Print the tables of ``files``."""
-    print("\n\n".join(table(json.loads(Path(name).read_text(encoding="utf-8"))) for name in files))
+    results = [json.loads(Path(name).read_text(encoding="utf-8")) for name in files]
+    print("\n\n".join(scoring_table(each) if each["benchmark"] == "scoring" else table(each) for each in results))
 
 
 if __name__ == "__main__":

@@ -71,6 +71,17 @@ def test_training(tmp_path):
     assert "| paa over sum |" in run("table.py", str(tmp_path / "deep" / "a"))
 
 
+def test_scoring(tmp_path):
+    (printed,) = run("scoring.py", "--tiny", "--out", str(tmp_path / "a")).splitlines()
+    result = json.loads(printed)
+    assert [row["replies"] for row in result["rows"]] == [50, 100]
+    assert all(row.keys() == {"replies", "seconds", "cpu_seconds", "peak_mib"} for row in result["rows"])
+    assert all(10 < row["peak_mib"] < 200 for row in result["rows"]), "no torch in it"
+    assert result["each"].keys() >= {"f1", "bleu", "dist2", "all together"}
+    assert json.loads((tmp_path / "a").read_text()) == result
+    assert "| 50 replies by |" in run("table.py", str(tmp_path / "a"))
+
+
 @pytest.mark.parametrize(("script", "variant"), [("generation.py", "uncached"), ("training.py", "paa")])
 def test_peak_memory_is_that_of_one_variant(script, variant):
     options = ["--tiny", "--batches", "2", "--dtypes", "bf16", "--peak", variant]

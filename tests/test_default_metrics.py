@@ -1,6 +1,6 @@
 """What is measured without asking, and where it is printed."""
 
-from personae.cli.evaluate import TABLES
+from personae.cli.scores import TABLES
 from personae.compare.text import arrowed
 from personae.evaluation.scores import applicable
 from personae.metrics import Metric, Reply

@@ -53,6 +53,14 @@ def test_recipes_floors_and_differences_in_tables(finished, tmp_path):
         assert (tmp_path / "out" / name).is_file()
 
 
+def test_published_numbers_stand_apart_from_measured_ones(finished, tmp_path):
+    measured, _, block = run(*finished, "--published", "convai2").stdout.partition("PUBLISHED NUMBERS on convai2")
+    assert "14.03" in block and "14.03" not in measured
+    printed = json.loads(run(*finished, "--published", "convai2", "--json").stdout)
+    assert printed.pop("published")
+    assert printed == json.loads((tmp_path / "out" / "table.json").read_text())
+
+
 def test_json_is_the_content_of_the_file(finished, tmp_path):
     printed = json.loads(run(*finished, "--json", "--metrics", "f1").stdout)
     assert printed == json.loads((tmp_path / "out" / "table.json").read_text())

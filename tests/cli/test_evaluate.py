@@ -6,7 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from personae.cli import app
-from personae.cli.evaluate import cell, default_folder
+from personae.cli.evaluate import default_folder
+from personae.cli.scores import cell
 from personae.metrics import Score
 
 
@@ -39,6 +40,20 @@ def test_json_is_the_content_of_the_file(tiny_run, questions, tmp_path):
     printed = json.loads(result.stdout)
     assert printed == json.loads((tmp_path / "scores.json").read_text())
     assert printed["decoding"]["beams"] == 2
+
+
+def test_published_numbers_stand_apart_from_measured_ones(tiny_run, questions, tmp_path):
+    options = ["--data", questions, "--limit", 3, "--out", tmp_path]
+    result = run(tiny_run, *options, "--published", "convai2")
+    assert result.exit_code == 0, result.output
+    measured, _, block = result.stdout.partition("PUBLISHED NUMBERS on convai2")
+    assert "none of them was measured here" in block
+    assert "14.03" in block and "14.03" not in measured
+    assert "model" not in block
+    printed = json.loads(run(tiny_run, *options, "--published", "convai2", "--json").stdout)
+    assert printed.pop("published")[0]["paper"]
+    assert printed == json.loads((tmp_path / "scores.json").read_text())
+    assert "no published numbers on 'convai'" in run(tiny_run, *options, "--published", "convai").stderr
 
 
 def test_the_first_examples_go_to_a_folder_of_their_own(tmp_path):

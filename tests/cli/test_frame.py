@@ -128,7 +128,7 @@ def test_unknown_option_names_the_nearest():
     assert "--json" in result.stderr
 
 
-@pytest.mark.parametrize("kind", ["fusions", "readers", "metrics", "floors"])
+@pytest.mark.parametrize("kind", ["fusions", "readers", "metrics", "floors", "published"])
 def test_list_prints_names_and_summaries(kind):
     rows = json.loads(run("list", kind, "--json").stdout)
     assert rows

@@ -26,7 +26,7 @@ def test_lines_end_at_line_feeds_only(tmp_path: Path) -> None:
         (b"", "is empty"),
         (b" \n\n", "is empty"),
         (b"fine\n\x00\x01\n", r"is a binary file \(line 2\)"),
-        (b"fine\nfine\n\xff\xfe\n", r"is not UTF-8 text \(line 3\)"),
+        (b"fine\nfine\n\xff\xfe\n", r"is not UTF-8 text \(line 3, byte 1\)"),
     ],
 )
 def test_a_file_that_is_no_text(tmp_path: Path, content: bytes, expected: str) -> None:

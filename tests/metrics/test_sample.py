@@ -63,6 +63,17 @@ def test_sums_that_were_folded_are_those_of_the_blocks(monkeypatch: pytest.Monke
     assert found[found[:, 0] > 0].tolist() == expected.tolist()
 
 
+def test_conversations_are_counted_once_however_they_are_gathered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sample, "LIMIT", 8)
+    for at_least in (0, 5, 1000):
+        monkeypatch.setattr(sample, "AT_LEAST", at_least)
+        heard = Sample()
+        names = [f"talk {number % 37}" for number in range(200)]
+        for _ in chunks((Reply("", (), name) for name in names), heard, 7):
+            pass
+        assert (heard.conversations, heard.conversations, heard.replies) == (37, 37, 200)
+
+
 def test_types_know_their_only_holder() -> None:
     heard = Sample()
     heard.hear([Reply("", (), name) for name in "ba"])

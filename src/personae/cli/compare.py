@@ -13,12 +13,14 @@ from personae.cli import show
 from personae.cli.evaluate import About, Data, Json, Limit, ReaderName, Record
 from personae.cli.frame import INTERRUPTED
 from personae.cli.quiet import quiet
+from personae.cli.scores import Published, print_published, read_published, with_published
 from personae.errors import UserError
 
 if TYPE_CHECKING:
     from personae.compare import Cell, Comparison, Plan
     from personae.compare.pool import Hear
     from personae.compare.work import Tell
+    from personae.scoring.published import Table
 
 FAILED = 1
 
@@ -54,12 +56,13 @@ def compare_command(
     metrics: Metrics = None,
     record: Record = None,
     about: About = "",
+    published: Published = None,
     as_json: Json = False,
 ) -> None:
     """Train recipes on one budget, score them on the same data, and tell differences from noise."""
     from personae.compare import make_plan
 
-    chosen = check_options(jobs, metrics, record, about)
+    chosen, beside = check_options(jobs, metrics, record, about), read_published(published)
     recipes, overrides = split(given)
     plan = make_plan(
         *(recipes, out),
@@ -71,7 +74,7 @@ def compare_command(
         against=against,
     )
     comparison = run(plan, jobs)
-    finish(plan, comparison, chosen, record, about, as_json)
+    finish(plan, comparison, chosen, record, about, beside, as_json)
     for label, line in comparison.failed.items():
         print(f"personae: error: {label}: {line}", file=sys.stderr)
     if comparison.failed:
@@ -135,9 +138,15 @@ def progress() -> Iterator[tuple["Hear", Callable[["Cell"], "Tell"]]]:
 
 
 def finish(
-    plan: "Plan", comparison: "Comparison", chosen: Sequence[str], record: Path | None, about: str, as_json: bool
+    plan: "Plan",
+    comparison: "Comparison",
+    chosen: Sequence[str],
+    record: Path | None,
+    about: str,
+    beside: "Sequence[Table]",
+    as_json: bool,
 ) -> None:
-    """Write the tables and print them; nothing where no run is finished."""
+    """Write the tables and print them, published numbers ``beside`` them; nothing where no run is finished."""
     from personae.compare import choose_metrics, write_comparison, write_record
 
     if not comparison.trained:
@@ -149,9 +158,10 @@ def finish(
         write_record(record, comparison, about)
         written.append(record)
     if as_json:
-        show.print_json(comparison.as_dict())
+        show.print_json(with_published(comparison.as_dict(), beside))
     else:
         print_comparison(comparison, metrics, written)
+        print_published(beside)
 
 
 def print_comparison(comparison: "Comparison", metrics: Sequence[str], written: Sequence[Path]) -> None:

@@ -3,12 +3,21 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from personae.cli import show
 from personae.cli.quiet import quiet
+from personae.cli.scores import (
+    Published,
+    print_group,
+    print_published,
+    print_scores,
+    print_signatures,
+    read_published,
+    with_published,
+)
 from personae.cli.talking import Overrides, Precision, RunFolder, read_decoding
 from personae.errors import UserError
 
@@ -16,29 +25,8 @@ if TYPE_CHECKING:
     from personae.evaluation import Evaluation
     from personae.evaluation.judge import Tell, Unseen
     from personae.evaluation.scores import Scores
-    from personae.metrics import Score
+    from personae.scoring.published import Table
 
-# Tables of what belongs together; a metric named nowhere here stands in the last one.
-TABLES = {
-    "perplexity of the gold replies": ("perplexity_token", "perplexity_word", "convai2_perplexity"),
-    "nats of the gold replies": ("nats_per_token", "nats_per_word", "nats_per_byte"),
-    "right answers, share": ("persona_accuracy", "context_accuracy", "both_accuracy"),
-    "words shared with the gold replies, %": ("f1", "bleu", "bleu_p1", "bleu_p2", "exact_match"),
-    "token ids of the argmax under the gold reply, %": ("paa_teacher_forced_macro_f1",),
-    "n-grams shared, as caption tools score, 0 to 1": ("coco_bleu1", "coco_bleu2", "coco_bleu3", "coco_bleu4"),
-    "alignment with the gold replies, 0 to 1": ("rouge_l", "meteor_exact_stem", "meteor"),
-    "n-grams shared, weighed by rarity": ("cider", "nist4"),
-    "mean sentence BLEU of ParlAI, 0 to 1": ("parlai_bleu1", "parlai_bleu2", "parlai_bleu3", "parlai_bleu4"),
-    "mean sentence BLEU of DialogVED, 1.33 is perfect": ("bleu_nltk35_method7_1", "bleu_nltk35_method7_2"),
-    "nearness in word vectors, %": ("embedding_average", "embedding_greedy", "embedding_extrema"),
-    "variety of words, %": ("dist1", "dist2", "dist3"),
-    "variety as single papers count it, %": (
-        *("paa_dist1", "paa_dist2", "adand_dist1", "adand_dist2", "adand_dist3", "cao_dist2"),
-    ),
-    "known evidence found, share": ("evidence_accuracy_attention", "evidence_accuracy_leave_one_out"),
-    "attention beside leaving out": ("evidence_agreement", "evidence_correlation"),
-    "entropy in nats, length in words": ("entropy4", "length", "cao_length"),
-}
 UNSEEN = ("perplexity_token", "persona_accuracy", "f1")
 
 Data = Annotated[
@@ -91,39 +79,36 @@ def evaluate_command(
     tolerance: Tolerance = None,
     record: Record = None,
     about: About = "",
+    published: Published = None,
     as_json: Json = False,
 ) -> None:
     """Score a run: perplexity, words, right answers, each with its interval and beside the floors."""
     check_options(data, record, about)
+    beside = read_published(published)
     from personae.evaluation import Further, evaluate
     from personae.evaluation.record import write_record
     from personae.runs import Run
 
     further = Further(names_of(metrics), dictionary, tolerance)
     folder = out or default_folder(run, data or [], limit)
+    decoding = read_decoding(Run(run), overrides or [])
+    chosen: dict[str, Any] = {"reader": reader, "limit": limit, "batch": batch, "seed": seed, "precision": precision}
     with quiet(), progress() as tell:
-        evaluation = evaluate(
-            *(Run(run), data or [], folder),
-            reader=reader,
-            limit=limit,
-            decoding=read_decoding(Run(run), overrides or []),
-            batch=batch,
-            seed=seed,
-            precision=precision,
-            further=further,
-            tell=tell,
-        )
+        evaluation = evaluate(Run(run), data or [], folder, **chosen, decoding=decoding, further=further, tell=tell)
     if record is not None:
         write_record(record, Run(run), evaluation, about)
-    show_evaluation(evaluation, folder, further.metrics, as_json)
+    finish(evaluation, folder, further.metrics, beside, as_json)
 
 
-def show_evaluation(evaluation: "Evaluation", folder: Path, columns: Sequence[str], as_json: bool) -> None:
-    """Print all of it as JSON, or the ``columns`` as tables."""
+def finish(
+    evaluation: "Evaluation", folder: Path, columns: Sequence[str], beside: "Sequence[Table]", as_json: bool
+) -> None:
+    """Print what was measured, ``columns`` of it, and, apart from it, published numbers ``beside`` it."""
     if as_json:
-        show.print_json(evaluation.as_dict())
+        show.print_json(with_published(evaluation.as_dict(), beside))
     else:
         print_evaluation(evaluation, folder, columns)
+        print_published(beside)
 
 
 def names_of(metrics: str | None) -> tuple[str, ...]:
@@ -196,50 +181,11 @@ def print_unseen(unseen: "Unseen", columns: Sequence[str] = ()) -> None:
         print_group(f"the {unseen.examples} other examples", columns or UNSEEN, unseen.scores)
 
 
-def print_scores(rows: "Mapping[str, Scores]") -> None:
-    """Print ``rows`` in one table for each kind of metric."""
-    measured = dict.fromkeys(name for scores in rows.values() for name in scores)
-    placed = {name for names in TABLES.values() for name in names}
-    tables = {**TABLES, "further metrics": tuple(name for name in measured if name not in placed)}
-    for title, names in tables.items():
-        print_group(title, names, rows)
-
-
-def print_group(title: str, names: Sequence[str], rows: "Mapping[str, Scores]") -> None:
-    """Print those of the metrics ``names`` that were measured; a row without any is left out."""
-    columns = [name for name in names if any(name in scores for scores in rows.values())]
-    having = {row: scores for row, scores in rows.items() if any(name in scores for name in columns)}
-    if having:
-        cells = [(row, *(cell(scores.get(name)) for name in columns)) for row, scores in having.items()]
-        show.print_table(title, ("", *columns), cells)
-
-
-def cell(score: "Score | None") -> str:
-    """One score as text, four digits and bounds with one less: 22.98 [22.6–23.4]."""
-    if score is None:
-        return "-"
-    whole = len(str(int(abs(score.value)))) if abs(score.value) >= 1 else 0
-    decimals = max(0, 4 - whole)
-    value = f"{score.value:,.{decimals}f}"
-    if score.interval is None:
-        return value
-    low, high = (f"{bound:,.{max(0, decimals - 1)}f}" for bound in score.interval)
-    return f"{value} [{low}–{high}]"
-
-
 def cut_note(cuts: "Mapping[str, Mapping[str, int]]") -> str:
     """What the budgets cut from the sources, as a sentence."""
     texts, tokens = cuts["texts_cut"], cuts["tokens_cut"]
     lost = [f"{tokens[name]} tokens ({texts.get(name, 0)} whole texts) of {name}" for name in sorted(tokens)]
     return f"cut to the budgets: {', '.join(lost) or 'nothing'}"
-
-
-def print_signatures(scores: "Scores") -> None:
-    """Print the model's signatures, dimmed; those of the floors stand in ``scores.json``."""
-    from rich.text import Text
-
-    for score in scores.values():
-        show.console().print(Text(score.signature, style="dim"))
 
 
 def register(app: typer.Typer) -> None:

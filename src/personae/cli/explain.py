@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from personae.cli import show
-from personae.cli.evaluate import Json, Limit, ReaderName, Record, print_group, progress
+from personae.cli.evaluate import Json, Limit, ReaderName, Record, progress
 from personae.cli.quiet import quiet
+from personae.cli.scores import print_group
 from personae.cli.talking import Overrides, PersonaFile, Precision, RunFolder, SayAs, Seed, given_persona, open_chat
 from personae.errors import UserError
 

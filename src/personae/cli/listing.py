@@ -31,6 +31,19 @@ def recipes() -> Rows:
     ]
 
 
+def published() -> Rows:
+    """List every row of every published table, by data set, paper and table."""
+    tables = importlib.import_module("personae.scoring.published").every_table()
+    return [
+        {
+            "name": f"{table.dataset}: {table.key}, {table.table}: {row}",
+            "summary": ", ".join(f"{name} {value}" for name, value in values.items()),
+        }
+        for table in sorted(tables, key=lambda table: table.dataset)
+        for row, values in table.rows.items()
+    ]
+
+
 KINDS: dict[str, Callable[[], Rows]] = {
     "fusions": registered("personae.fusion", "Fusion"),
     "models": registered("personae.models.base", "DialogueModel"),
@@ -38,6 +51,7 @@ KINDS: dict[str, Callable[[], Rows]] = {
     "metrics": registered("personae.metrics", "Metric"),
     "recipes": recipes,
     "floors": registered("personae.metrics.floors", "Floor"),
+    "published": published,
 }
 
 

@@ -12,22 +12,22 @@ from personae.errors import UserError, nearest
 HEAD_BYTES = 65_536
 
 
-def read_text(path: Path) -> Iterator[str]:
+def read_text(path: Path, blank: bool = False) -> Iterator[str]:
     """Yield the lines of a UTF-8 file, line ends kept, without holding the file.
 
     Only ``\\n`` ends a line. A byte-order mark is left out. A file that is missing, unreadable, a
-    directory, blank or not UTF-8 text is a ``UserError``.
+    directory, empty or not UTF-8 text is a ``UserError``; one of blank lines too, unless ``blank``.
     """
-    blank = True
+    empty = True
     try:
         with path.open("rb") as file:
             for number, raw in enumerate(file, 1):
                 line = _decode(path, number, raw)
-                blank = blank and not line.strip()
+                empty = empty and not blank and not line.strip()
                 yield line
     except OSError as error:
         _cannot_open(path, error)
-    if blank:
+    if empty:
         raise UserError(f"{path} is empty")
 
 
@@ -94,8 +94,8 @@ def require_format(reader: type[Reader], path: Path) -> None:
 def _decode(path: Path, number: int, raw: bytes) -> str:
     try:
         line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-    except UnicodeDecodeError:
-        _not_text(path, raw, f" (line {number})")
+    except UnicodeDecodeError as error:
+        _not_text(path, raw, f" (line {number}, byte {error.start + 1})")
     if "\0" in line:
         _not_text(path, raw, f" (line {number})")
     return line
@@ -103,7 +103,8 @@ def _decode(path: Path, number: int, raw: bytes) -> str:
 
 def _not_text(path: Path, raw: bytes, where: str = "") -> NoReturn:
     kind = "a binary file" if b"\0" in raw else "not UTF-8 text"
-    raise UserError(f"{path} is {kind}{where}: give a UTF-8 text file") from None
+    todo = "give a UTF-8 text file" if b"\0" in raw else "convert it, for instance with iconv -t UTF-8"
+    raise UserError(f"{path} is {kind}{where}: {todo}") from None
 
 
 def _cannot_open(path: Path, error: OSError) -> NoReturn:

@@ -51,7 +51,14 @@ def write_predictions(folder: Path, dialogues: Sequence[Dialogue], said: Sequenc
 
 def read_predictions(path: Path) -> list[Reply]:
     """Read ``predictions.jsonl``. A malformed line is a ``UserError`` with its number."""
-    return [_parse(line, f"{path}:{at}") for at, line in enumerate(read_text(path), 1) if line.strip()]
+    return list(each_prediction(path))
+
+
+def each_prediction(path: Path) -> Iterator[Reply]:
+    """Read ``predictions.jsonl`` reply by reply, without holding it. Raises as ``read_predictions`` does."""
+    for at, line in enumerate(read_text(path), 1):
+        if line.strip():
+            yield _parse(line, f"{path}:{at}")
 
 
 class Journal:

@@ -13,7 +13,7 @@ from personae.evaluation.scores import Scores, applicable, as_plain, stamped
 from personae.evaluation.settings import Settings, facts
 from personae.evidence.explained import Explained
 from personae.evidence.explainer import Explainer
-from personae.metrics import Reply, Score, measure_all
+from personae.metrics import Metric, Reply, Score, measure_all
 from personae.metrics.evidence import EvidenceMetric
 from personae.metrics.reply import Weighed
 from personae.runs import Run
@@ -133,7 +133,8 @@ def rows(replies: Sequence[Reply], stamp: Mapping[str, object]) -> dict[str, Sco
 
 def measured(replies: Sequence[Reply], stamp: Mapping[str, object]) -> Scores:
     """Every metric on evidence that applies."""
-    metrics = {name: each for name, each in applicable(replies).items() if isinstance(each, EvidenceMetric)}
+    named = [name for name in Metric.names() if issubclass(Metric.get(name), EvidenceMetric)]
+    metrics = {name: each for name, each in applicable(replies, named).items() if name in named}
     return {name: stamped(each, stamp) for name, each in measure_all(metrics, replies).items()} if metrics else {}
 
 

@@ -69,11 +69,13 @@ class Metric(Registrable, ABC):
         raise NotImplementedError(f"{self.name} keeps nothing by conversation")
 
 
-def measure_all(metrics: Mapping[str, Metric], replies: Iterable[Reply]) -> dict[str, Score]:
-    """Score ``replies``, read once, by every one of ``metrics``."""
-    sample = Sample()
-    tallies = {name: metric.tally(sample) for name, metric in metrics.items()}
-    for chunk in chunks(replies, sample):
+def measure_all(
+    metrics: Mapping[str, Metric], replies: Iterable[Reply], sample: Sample | None = None
+) -> dict[str, Score]:
+    """Score ``replies``, read once, by every one of ``metrics``; ``sample``, a new one, counts them for the caller."""
+    heard = sample or Sample()
+    tallies = {name: metric.tally(heard) for name, metric in metrics.items()}
+    for chunk in chunks(replies, heard):
         for tally in tallies.values():
             tally.add(chunk)
     return {name: tally.score() for name, tally in tallies.items()}

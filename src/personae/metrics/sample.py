@@ -19,6 +19,7 @@ Rows = npt.NDArray[np.int64]
 
 LIMIT = 1 << 15  # conversations kept apart; more are drawn in as many blocks
 CHUNK = 4096  # replies heard at once
+AT_LEAST = 1 << 16  # names gathered before they are merged
 
 
 class Chunk:
@@ -67,6 +68,7 @@ class Sample:
         self.folded: Rows | None = None
         self._rows: dict[str, int] = {}
         self._hashes = np.zeros(0, np.int64)
+        self._pending: list[int] = []
 
     def hear(self, replies: Sequence[Reply]) -> Chunk:
         """Count ``replies``, the next ones."""
@@ -79,13 +81,16 @@ class Sample:
                 self._fold()
             else:
                 return Chunk(replies, np.array([self._rows[name] for name in names], np.int64), start)
-        self._hashes = np.union1d(self._hashes, np.array([hash(name) for name in names], np.int64))
+        self._note(names)
         return Chunk(replies, np.array([block(name) for name in names], np.int64), start)
 
     @property
     def conversations(self) -> int:
         """How many there are."""
-        return len(self._rows) if self.folded is None else len(self._hashes)
+        if self.folded is None:
+            return len(self._rows)
+        self._merge()
+        return len(self._hashes)
 
     @property
     def size(self) -> int:
@@ -107,8 +112,18 @@ class Sample:
     def _fold(self) -> None:
         """From now on blocks; ``folded`` (G) maps the rows of conversations to them."""
         self.folded = np.array([block(name) for name in self._rows], np.int64)
-        self._hashes = np.unique(np.array([hash(name) for name in self._rows], np.int64))
+        self._note(self._rows)
         self._rows = {}
+
+    def _note(self, names: Iterable[str]) -> None:
+        """Know the names by 64-bit hashes, which are merged now and then: once for each chunk would be quadratic."""
+        self._pending += [hash(name) for name in names]
+        if len(self._pending) > max(AT_LEAST, len(self._hashes) // 2):
+            self._merge()
+
+    def _merge(self) -> None:
+        hashes = np.sort(np.concatenate([self._hashes, np.array(self._pending, np.int64)]))
+        self._hashes, self._pending = hashes[np.diff(hashes, prepend=hashes[:1] - 1) != 0], []
 
 
 class Sums:
