@@ -12,6 +12,7 @@ from personae.metrics.base import Metric, Tally
 from personae.metrics.bootstrap import JACKKNIFE, Floats, Interval, jackknife_interval
 from personae.metrics.checks import require_replies
 from personae.metrics.normalize import normalized_tokens
+from personae.metrics.paired import NORMAL, Paired, jackknife_normal, standardised
 from personae.metrics.reply import Reply, Score
 from personae.metrics.sample import Chunk, Sample, Sums
 from personae.metrics.signature import sample_signature
@@ -54,6 +55,11 @@ class Distinct(Metric):
         """See ``Metric.interval``: the jackknife of the mean or difference."""
         left_out = np.mean(runs, axis=0)[:, 0] - (np.mean(less, axis=0)[:, 0] if less else 0.0)
         return jackknife_interval(value, left_out)
+
+    def paired(self, value: float, runs: Sequence[Floats], less: Sequence[Floats]) -> Paired:
+        """See ``Metric.paired``: the normal test by the jackknife's standard error, as the interval."""
+        left_out = np.mean(runs, axis=0)[:, 0] - np.mean(less, axis=0)[:, 0]
+        return Paired(jackknife_normal(value, left_out), standardised(value, left_out), NORMAL)
 
 
 class DistinctTally(Tally):
