@@ -10,7 +10,9 @@ from personae.compare.cells import NOISE, UNLIKE, decimals, difference_text, mea
 from personae.compare.grids import grids
 from personae.compare.table import Difference, Mean
 from personae.compare.text import footnotes, markdown
+from personae.data.load import load
 from personae.errors import UserError
+from personae.evaluation.predictions import Said, write_predictions
 from personae.metrics import Metric
 from tests.compare.made import finish, made_plan, questions, replies, write_scores
 
@@ -267,3 +269,35 @@ def test_a_difference_as_text(difference, text):
 
 def test_digits():
     assert [decimals(value, 3) for value in (0.0, 0.00123, 0.5, 12.0, 1234.0, float("inf"))] == [0, 5, 3, 1, 0, 0]
+
+
+def test_statistics_of_an_older_version_are_made_anew_from_the_replies(tmp_path, data):
+    """A file whose F1 rests on other sums gives the same table as long as the replies are there."""
+    said = {"paa": replies(data, HALF), "sum": replies(data, GOOD)}
+    plan = made_plan(tmp_path, {name: [each] for name, each in said.items()}, data)
+    before = make_comparison(plan, {}).as_dict()
+    cell = plan.cells[0]
+    path = cell.scores_file(plan.sets[0])
+    scores = kept(cell)
+    scores["by_conversation"]["statistics"]["f1"] = [
+        [*row, 0.0] for row in scores["by_conversation"]["statistics"]["f1"]
+    ]
+    path.write_text(json.dumps(scores))
+    with pytest.raises(UserError, match=r"was written by another version, and .* is gone: delete the first"):
+        make_comparison(plan, {})
+    dialogues = load([data]).dialogues
+    folder = cell.replies_file(plan.sets[0]).parent
+    folder.mkdir(parents=True)
+    write_predictions(folder, dialogues, [Said(each.prediction, each.nats, each.tokens) for each in said["paa"]])
+    assert make_comparison(plan, {}).as_dict() == before
+
+
+def test_other_devices_are_named_and_rates_are_means(tmp_path, data):
+    plan = made_plan(tmp_path, {"paa": [replies(data, HALF), replies(data, BAD)]}, data)
+    for cell, device in zip(plan.cells, ("CPU", "GPU"), strict=True):
+        report = json.loads(cell.run.report_file.read_text())
+        report |= {"device": device, "tokens_per_second": 1000 * (cell.seed + 1)}
+        cell.run.report_file.write_text(json.dumps(report))
+    comparison = make_comparison(plan, {})
+    assert (comparison.trained["paa"].rate, comparison.trained["paa"].devices) == (1500, ["CPU", "GPU"])
+    assert comparison.notes == ["runs had different devices (CPU, GPU): do not compare their seconds"]

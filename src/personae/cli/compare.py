@@ -73,7 +73,7 @@ def compare_command(
     as_json: Json = False,
 ) -> None:
     """Train recipes on one budget, score them on the same data, and tell differences from noise."""
-    from personae.compare import make_plan, sort_rows
+    from personae.compare import make_plan
 
     chosen = check_options(jobs, metrics, sort, record, about)
     recipes, overrides = split(given)
@@ -88,9 +88,7 @@ def compare_command(
         fractions=read_fractions(fractions),
         sample=sample,
     )
-    comparison = run(plan, jobs, engine)
-    if sort is not None:
-        comparison = sort_rows(comparison, sort)
+    comparison = run(plan, jobs, engine, sort)
     finish(plan, comparison, chosen, record, about, as_json)
     for label, line in comparison.failed.items():
         print(f"personae: error: {label}: {line}", file=sys.stderr)
@@ -134,13 +132,14 @@ def split(given: Sequence[str]) -> tuple[list[str], list[str]]:
     return [each for each in given if each not in overrides], overrides
 
 
-def run(plan: "Plan", jobs: int, engine: str) -> "Comparison":
-    """Run what is not finished; an interruption says how to go on."""
-    from personae.compare import make_comparison, run_cells
+def run(plan: "Plan", jobs: int, engine: str, sort: str | None) -> "Comparison":
+    """Run what is not finished, and sort the rows where that is asked; an interruption says how to go on."""
+    from personae.compare import make_comparison, run_cells, sort_rows
 
     try:
         with quiet(), progress() as (hear, tell):
-            return make_comparison(plan, run_cells(plan.cells, jobs, hear, tell, engine))
+            comparison = make_comparison(plan, run_cells(plan.cells, jobs, hear, tell, engine))
+            return comparison if sort is None else sort_rows(comparison, sort)
     except KeyboardInterrupt:
         done = sum(cell.finished for cell in plan.cells)
         print(f"stopped with {done} of {len(plan.cells)} runs finished; the same command goes on.", file=sys.stderr)

@@ -139,19 +139,32 @@ def make_plan(
     base = _against(against, recipes, list(read))
     check_fractions(read, fractions, sample)
     sets = choose_sets(read, data, reader, limit)
-    cells = tuple(
+    cells = make_cells(recipes, out, overrides, range(seeds), sets, fractions or (1.0,), sample)
+    for cell in cells:
+        _check_kept(cell)
+    seen = tuple(range(seeds))
+    return Plan(out, read, seen, cells, sets, base, tuple(overrides), tuple(fractions), sample)
+
+
+def make_cells(
+    recipes: Sequence[str],
+    out: Path,
+    overrides: Sequence[str],
+    seeds: Sequence[int],
+    sets: tuple[DataSet, ...],
+    fractions: Sequence[float],
+    sample: str,
+) -> tuple[Cell, ...]:
+    """The grid: recipe by recipe, fraction by fraction, seed by seed."""
+    return tuple(
         Cell(
             *(name, seed, load_recipe(given, [*overrides, *part(fraction, sample), f"train.seed={seed}"])),
             *(folder_of(out, name, seed, fraction, sample), sets, fraction),
         )
         for name, given in _names(recipes).items()
-        for fraction in fractions or (1.0,)
-        for seed in range(seeds)
+        for fraction in fractions
+        for seed in seeds
     )
-    for cell in cells:
-        _check_kept(cell)
-    seen = tuple(range(seeds))
-    return Plan(out, read, seen, cells, sets, base, tuple(overrides), tuple(fractions), sample)
 
 
 def check_fractions(recipes: Mapping[str, Recipe], fractions: Sequence[float], sample: str) -> None:
