@@ -107,7 +107,7 @@ def test_wide_tables_are_parted_and_nothing_is_lost(comparison):
     assert len(parts) > 1
     for grid in parts:
         assert (
-            sum(max(len(row[at]) for row in [grid.columns, *grid.rows]) + 2 for at in range(len(grid.columns))) <= 100
+            sum(max(len(row[at]) for row in [grid.columns, *grid.rows]) + 3 for at in range(len(grid.columns))) <= 100
         )
         assert list(grid.columns[:2]) == ["", "fraction"]
     assert [column for grid in parts for column in grid.columns[2:]] == list(means.columns[2:])

@@ -9,7 +9,7 @@ from personae.compare.table import Sheet
 from personae.metrics import Metric
 
 COSTS = ("parameters", "steps", "seconds")
-GAP = 2  # characters between columns
+GAP = 3  # characters between columns
 
 
 @dataclass(frozen=True)
