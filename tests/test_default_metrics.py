@@ -1,7 +1,7 @@
 """What is measured without asking, and where it is printed."""
 
 from personae.cli.scores import TABLES
-from personae.compare.text import arrowed
+from personae.compare.cells import arrowed
 from personae.evaluation.scores import applicable
 from personae.metrics import Metric, Reply
 

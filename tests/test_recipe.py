@@ -139,6 +139,20 @@ def test_what_cannot_be_is_the_users_error(override, expected):
     assert re.search(expected if ".*" in expected else re.escape(expected), complaint(override))
 
 
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (["data.fraction=0"], "data.fraction=0.0 should be a share above 0"),
+        (["data.fraction=1.5"], "data.fraction=1.5 should be a share above 0, 1 for all"),
+        (["data.fraction=0.5", "data.conversations=3"], "both say how much to train on"),
+        (["data.sample=longest-contexts"], "give data.fraction below 1 too"),
+        (["data.sample=longest", "data.fraction=0.5"], "Choose one of: longest-contexts, random"),
+    ],
+)
+def test_a_part_of_the_data_that_cannot_be_meant(overrides, expected):
+    assert expected in complaint(*overrides)
+
+
 def test_an_unknown_recipe_names_the_nearest_and_all():
     message = complaint(name="interview/pa")
     assert "Did you mean 'interview/paa'?" in message

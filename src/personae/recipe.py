@@ -10,6 +10,7 @@ import yaml
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from personae.data.subset import Subset
 from personae.decoding import Decoding
 from personae.errors import UserError, nearest
 from personae.text.pack import TYPES
@@ -30,7 +31,8 @@ class DataRecipe:
     ``reader``: a reader's name (None: guessed from the file). ``train``, ``valid``: paths; or ``generate``:
     ``{corpus: interview, seed: 0, sizes: {...}}`` writes them into the run. ``holdout``: without ``valid``, this
     share of the training conversations, drawn by seed, is kept for validation. ``conversations``: train on so
-    many conversations only, drawn by seed (None: all).
+    many conversations only, drawn by seed (None: all). ``fraction``: train on this share of the data only, which
+    ``sample`` chooses (``personae list subsets``): ``random`` conversations by seed, or ``longest-contexts``.
     """
 
     reader: str | None = None
@@ -40,6 +42,8 @@ class DataRecipe:
     holdout: float = 0.0
     on_error: str = "raise"
     conversations: int | None = None
+    fraction: float = 1.0
+    sample: str = "random"
 
 
 @dataclass
@@ -326,6 +330,7 @@ def _check_values(recipe: Recipe) -> None:
     if recipe.data.holdout and (recipe.data.valid or recipe.data.generate):
         raise UserError("data.holdout takes validation from data.train: leave out data.valid and data.generate")
     _one_of("data.on_error", recipe.data.on_error, ("raise", "skip"))
+    _check_part(recipe.data)
     for name in ABOVE_ZERO:
         _above_zero(f"train.{name}", getattr(train, name))
     for key, number in (
@@ -349,6 +354,17 @@ def _check_values(recipe: Recipe) -> None:
             raise UserError(f"model.{name}={listed} names a source twice")
     if train.batch % train.accumulation:
         raise UserError(f"train.batch={train.batch} does not divide into train.accumulation={train.accumulation} parts")
+
+
+def _check_part(data: DataRecipe) -> None:
+    """Whether it is clear which part of the training data is meant."""
+    _one_of("data.sample", data.sample, Subset.names())
+    if not 0 < data.fraction <= 1:
+        raise UserError(f"data.fraction={data.fraction} should be a share above 0, 1 for all of the data")
+    if data.fraction < 1 and data.conversations is not None:
+        raise UserError("data.fraction and data.conversations both say how much to train on: leave one out")
+    if data.sample != DataRecipe.sample and data.fraction == 1:
+        raise UserError(f"data.sample={data.sample} says which share to train on: give data.fraction below 1 too")
 
 
 def _above_zero(key: str, number: float) -> None:

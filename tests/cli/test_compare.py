@@ -1,12 +1,15 @@
 """`personae compare`: options, tables, errors; what is trained is told in tests/compare/test_runs.py."""
 
 import json
+import re
+import sys
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import personae.compare
-from personae.cli import app, compare
+from personae.cli import app, compare, show
 from personae.compare import make_plan
 from tests.compare.made import finish, questions, recipe_file, replies
 
@@ -66,7 +69,7 @@ def test_json_is_the_content_of_the_file(finished, tmp_path):
     assert printed == json.loads((tmp_path / "out" / "table.json").read_text())
     assert printed["overrides"] == ["train.steps=2"]
     assert printed["data"]["asked"]["means"]["paa"]["persona_accuracy"]["value"] == 0.5
-    assert [path.name for path in (tmp_path / "out").glob("*.png")] == ["f1.png"]
+    assert sorted(path.name for path in (tmp_path / "out").glob("*.png")) == ["f1-by-cost.png", "f1.png"]
 
 
 def test_metrics_and_the_recipe_to_compare_with_can_be_chosen(finished):
@@ -74,6 +77,45 @@ def test_metrics_and_the_recipe_to_compare_with_can_be_chosen(finished):
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines()[2].split()[:4] == ["bleu", "↑", "dist1", "↑"]
     assert "asked: difference to sum" in result.stdout
+
+
+def test_rows_can_be_sorted(finished, tmp_path):
+    """The recipe that is given last answers everything right."""
+    better = recipe_file(tmp_path, "mean")
+    options = {"overrides": ["train.steps=2"], "seeds": 2, "data": [tmp_path / "asked.jsonl"]}
+    for cell in make_plan([str(better)], tmp_path / "out", **options).cells:
+        finish(cell, replies(tmp_path / "asked.jsonl", [True] * 6))
+    lines = run(*finished, better, "--sort", "f1").stdout.splitlines()
+    assert lines[4].split()[0] == "mean"
+    assert {line.split()[0] for line in lines[5:7]} == {"paa", "sum"}
+
+
+def test_a_narrow_terminal_gets_several_tables(finished, monkeypatch):
+    monkeypatch.setattr(show, "console", lambda: Console(file=sys.stdout, width=100, force_terminal=True))
+    lines = run(*finished).stdout.splitlines()
+    tables = lines[: next(at for at, line in enumerate(lines) if line.startswith("value ["))]
+    assert max(len(re.sub(r"\x1b\[[0-9;]*m", "", line)) for line in tables) <= 100
+    assert sum("asked: 12 examples" in line for line in tables) > 1
+    assert any("\x1b[1m" in line and "[" in line for line in tables if "sum" in line or "paa" in line)
+
+
+def test_all_of_the_data_beside_a_fraction_is_not_trained_again(finished, tmp_path):
+    plan = make_plan(
+        [*map(str, finished[:2])],
+        tmp_path / "out",
+        overrides=["train.steps=2"],
+        seeds=2,
+        data=[tmp_path / "asked.jsonl"],
+        fractions=[0.5, 1.0],
+    )
+    for cell in plan.cells:
+        if not cell.finished:
+            finish(cell, replies(tmp_path / "asked.jsonl", RIGHT[cell.name]))
+    result = run(*finished, "--fractions", "0.5,1")
+    assert result.exit_code == 0, result.output
+    assert "8 of 8 runs are finished already" in result.stderr
+    assert "at 0.5: trained on 0.5 of the conversations" in result.stdout
+    assert (tmp_path / "out" / "f1-by-fraction.png").is_file()
 
 
 def test_a_result_to_keep_names_no_folder(finished, tmp_path):
@@ -112,6 +154,12 @@ def test_where_every_run_fails_there_is_no_table(tmp_path, data):
         (["interview/paa", "--metrics", "f2"], "Did you mean 'f1'"),
         (["interview/paa", "--metrics", ","], "--metrics names none"),
         (["interview/paa", "--jobs", "0"], "at least 1"),
+        (["interview/paa", "--engine", "rya"], "Did you mean 'ray'? Choose one of: local, ray"),
+        (["interview/paa", "--sort", "f2"], "Did you mean 'f1'"),
+        (["interview/paa", "--fractions", "a,b"], "--fractions a,b: give shares with commas"),
+        (["interview/paa", "--fractions", ""], "give shares with commas"),
+        (["interview/paa", "--fractions", "10"], "--fractions 10: give shares above 0"),
+        (["interview/paa", "--fractions", "0.2", "--sample", "x"], "Choose one of: longest-contexts, random"),
         (["interview/paa", "--record", "a.json"], "--about"),
         (["interview/paa", "--against", "sum"], "not among the recipes"),
     ],

@@ -130,3 +130,58 @@ def test_scores_on_data_that_changed_are_left_alone(tmp_path):
     with pytest.raises(UserError, match="was made on another asked: rename the file"):
         make_plan(["interview/paa"], tmp_path / "out", data=[data])
     assert json.loads(cell.scores_file(cell.sets[0]).read_text()) == kept
+
+
+def test_fractions_are_a_dimension_of_the_grid(tmp_path):
+    out, data = tmp_path / "out", questions(tmp_path)
+    plan = make_plan(["interview/paa"], out, seeds=2, data=[data], fractions=[0.1, 1.0])
+    assert [cell.label for cell in plan.cells] == [
+        *("interview/paa at 0.1 seed 0", "interview/paa at 0.1 seed 1"),
+        *("interview/paa seed 0", "interview/paa seed 1"),
+    ]
+    assert [cell.recipe.data.fraction for cell in plan.cells] == [0.1, 0.1, 1.0, 1.0]
+    assert plan.cells[1].folder == out / "interview" / "paa" / "random-0.1" / "seed1"
+    assert plan.rows == {"interview/paa at 0.1": ("interview/paa", 0.1), "interview/paa": ("interview/paa", 1.0)}
+    there = Cell.from_json(plan.cells[0].as_json())
+    assert (there.row, there.recipe) == (plan.cells[0].row, plan.cells[0].recipe)
+
+
+def test_all_of_the_data_lies_where_it_does_without_fractions(tmp_path):
+    data = questions(tmp_path)
+    (before,) = make_plan(["interview/paa"], tmp_path / "out", data=[data]).cells
+    finish(before, replies(data, [True] * 6))
+    for sample in ("random", "longest-contexts"):
+        some, whole = make_plan(
+            ["interview/paa"], tmp_path / "out", data=[data], fractions=[0.5, 1.0], sample=sample
+        ).cells
+        assert (whole.folder, whole.recipe, whole.finished) == (before.folder, before.recipe, True)
+        assert some.recipe.data.sample == sample
+        assert some.folder.parent.name == f"{sample}-0.5"
+
+
+def test_runs_from_before_there_were_fractions_are_still_the_same(tmp_path):
+    data = questions(tmp_path)
+    (cell,) = make_plan(["interview/paa"], tmp_path / "out", data=[data]).cells
+    finish(cell, replies(data, [True] * 6))
+    values = yaml.safe_load(cell.run.recipe_file.read_text())
+    del values["data"]["fraction"], values["data"]["sample"]
+    cell.run.recipe_file.write_text(yaml.safe_dump(values))
+    assert make_plan(["interview/paa"], tmp_path / "out", data=[data], fractions=[1.0]).cells[0].finished
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"fractions": [0.0]}, "--fractions 0: give shares above 0"),
+        ({"fractions": [20.0]}, "--fractions 20: give shares above 0, 1 for all"),
+        ({"fractions": [float("nan")]}, "--fractions nan: give shares"),
+        ({"fractions": [0.2, 0.2]}, "--fractions names 0.2 twice"),
+        ({"fractions": [0.2], "sample": "longest"}, "Did you mean 'longest-contexts'.*Choose one of: longest-.*random"),
+        ({"sample": "longest-contexts"}, "give --fractions below 1 too"),
+        ({"fractions": [0.2], "overrides": ["data.conversations=5"]}, "leave that out, or --fractions"),
+        ({"fractions": [0.2], "overrides": ["data.fraction=0.5"]}, "interview/paa says itself which part"),
+    ],
+)
+def test_fractions_that_cannot_be_meant(tmp_path, options, line):
+    with pytest.raises(UserError, match=line):
+        make_plan(["interview/paa"], tmp_path / "out", **options)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from personae.compare import Plan, make_comparison, make_plan, pool, run_cells, work
+from personae.compare import Plan, engine, make_comparison, make_plan, run_cells, work
 from personae.evaluation import read_predictions
 from personae.metrics import Metric
 from personae.training import train
@@ -156,7 +156,7 @@ def test_a_defect_leaves_its_traceback_in_the_log(tmp_path, monkeypatch):
 
 
 def test_a_process_that_was_killed_is_one_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(pool, "CHILD", "import os; os.kill(os.getpid(), 9)")
+    monkeypatch.setattr(engine, "CHILD", "import os; os.kill(os.getpid(), 9)")
     plan = plan_of(tmp_path, "sum", "paa")
     failed = run_cells(plan.cells, jobs=2)
     assert failed["sum seed 0"] == f"its process ended with status -9: see {plan.cells[0].log}"
@@ -165,8 +165,8 @@ def test_a_process_that_was_killed_is_one_line(tmp_path, monkeypatch):
 
 def test_processes_share_the_cores(tmp_path, monkeypatch):
     code = "import os, sys; print('personae: error:', os.environ['OMP_NUM_THREADS']); sys.exit(1)"
-    monkeypatch.setattr(pool, "CHILD", code)
-    monkeypatch.setattr(pool, "_cores", lambda: 8)
+    monkeypatch.setattr(engine, "CHILD", code)
+    monkeypatch.setattr(engine, "cores", lambda: 8)
     plan = plan_of(tmp_path, "sum", "paa")
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     assert set(run_cells(plan.cells, jobs=2).values()) == {"4"}

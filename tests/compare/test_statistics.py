@@ -137,3 +137,33 @@ def test_a_metric_without_statistics_is_left_out(monkeypatch):
 def test_a_silent_model_has_no_statistics_of_distinct_words():
     replies = [Reply("", ("w",), str(number)) for number in range(3)]
     assert statistics(Metric.build("dist1"), replies) is None
+
+
+def test_a_run_against_itself_has_no_effect(metric):
+    rows = statistics(metric, said(0))
+    found = metric.paired(0.0, [rows, rows], [rows])
+    assert (found.p, found.effect) == (1, 0)
+    assert found.test != "none"
+
+
+def test_a_difference_has_the_sign_of_its_effect(metric):
+    one, other = statistics(metric, said(0)), statistics(metric, said(1))
+    gained = metric.measure(said(0)).value - metric.measure(said(1)).value
+    found = metric.paired(gained, [one], [other])
+    assert 0 < found.p <= 1
+    if gained:
+        assert math.copysign(1, found.effect) == math.copysign(1, gained)
+        assert found.p == metric.paired(-gained, [other], [one]).p
+
+
+def test_nats_that_differ_in_every_conversation_cannot_be_chance():
+    """20 conversations cost 1 nat more each: the effect is that nat over the deviation of the rates."""
+    kind = Metric.build("nats_per_word")
+    more = [1.0 + 0.1 * (number % 3) for number in range(20)]
+    costs = [
+        [Reply("", ("w",), f"{number:02}", nats=10.0 * number + gap, tokens=1) for number, gap in enumerate(gaps)]
+        for gaps in (more, [0.0] * 20)
+    ]
+    found = kind.paired(float(np.mean(more)), *([statistics(kind, replies)] for replies in costs))
+    assert found.p < 0.001
+    assert found.effect == pytest.approx(np.mean(more) / np.std(more, ddof=1))

@@ -6,9 +6,13 @@ from statistics import stdev
 import pytest
 
 from personae.compare import choose_metrics, make_comparison, make_plan, write_comparison, write_record
+from personae.compare.cells import NOISE, UNLIKE, decimals, difference_text, mean_text
+from personae.compare.grids import grids
 from personae.compare.table import Difference, Mean
-from personae.compare.text import NOISE, UNLIKE, decimals, difference_text, footnotes, grids, markdown, mean_text
+from personae.compare.text import footnotes, markdown
+from personae.data.load import load
 from personae.errors import UserError
+from personae.evaluation.predictions import Said, write_predictions
 from personae.metrics import Metric
 from tests.compare.made import finish, made_plan, questions, replies, write_scores
 
@@ -88,7 +92,7 @@ def test_what_conversations_cannot_decide_is_inside_the_noise(tmp_path, data):
     assert found.interval[0] < 0 < found.interval[1]
     assert found.inside_the_noise is True
     assert NOISE in difference_text(found)
-    assert markdown(comparison, ["persona_accuracy"]).count(NOISE) == 1
+    assert markdown(comparison, ["persona_accuracy"]).count(f", {NOISE} |") == 1
 
 
 def test_against_another_recipe(tmp_path, data):
@@ -102,7 +106,7 @@ def test_against_another_recipe(tmp_path, data):
 def test_floors_stand_once_in_the_same_table(plan, sheet):
     assert list(sheet.floors) == ["constant", "constant:convai2", "copy_last", "copy_persona"]
     assert sheet.floors["copy_persona"]["f1"].value == kept(plan.cells[0])["floors"]["copy_persona"]["f1"]["value"]
-    (means, _) = grids(make_comparison(plan, {}), ["f1", "nats_per_byte"])
+    (means, _, _) = grids(make_comparison(plan, {}), ["f1", "nats_per_byte"])
     assert [row[0] for row in means.rows] == ["paa", "sum", *sheet.floors]
     assert means.rows[2][2:] == ("-", "-", "-", "-")
     assert means.rows[0][3:] == ("1,000", "2", "15")
@@ -150,7 +154,7 @@ def test_without_the_recipe_to_compare_with_there_are_no_differences(tmp_path, d
     comparison = make_comparison(plan, {"paa seed 0": "broken"})
     assert comparison.sheets["asked"].differences == {}
     assert comparison.notes == ["no differences: paa has no finished run"]
-    assert len(list(grids(comparison, ["f1"]))) == 1
+    assert [grid.title.split(":")[0] for grid in grids(comparison, ["f1"])] == ["asked", "training"]
 
 
 def test_nothing_finished_is_an_empty_comparison(tmp_path, data):
@@ -163,8 +167,9 @@ def test_seconds_of_interrupted_runs_are_left_out(tmp_path, data):
     finish(plan.cells[1], replies(data, BAD), steps=3, resumed=True, threads=4)
     comparison = make_comparison(plan, {})
     assert comparison.trained["paa"].seconds == 10.0
-    (grid,) = grids(comparison, ["f1"])
+    (grid, training) = grids(comparison, ["f1"])
     assert grid.rows[0][-2:] == ("2 to 3", "10")
+    assert training.rows[0] == ("paa", "-", "9", "1,000", "2 to 3", "10", "-", "-")
     assert any("1, 4 threads" in note for note in comparison.notes)
 
 
@@ -181,14 +186,15 @@ def test_the_files_of_a_comparison(plan):
     metrics = choose_metrics(comparison)
     assert metrics == ["nats_per_byte", "f1", "persona_accuracy"]
     written = write_comparison(plan.out, comparison, metrics)
-    names = [f"{metric}.{kind}" for metric in metrics for kind in ("png", "svg")]
-    assert [path.name for path in written] == ["table.json", "table.md", *names]
+    names = [f"{metric}{end}.{kind}" for metric in metrics for end in ("", "-by-cost") for kind in ("png", "svg")]
+    assert [path.name for path in written] == ["table.json", "table.md", "table.tex", "table.csv", *names]
     assert not list(plan.out.glob("*.new"))
     assert (plan.out / "f1.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (plan.out / "f1.svg").read_text()
     table = json.loads((plan.out / "table.json").read_text())
     assert table == json.loads(json.dumps(comparison.as_dict()))
-    assert table["data"]["asked"]["differences"]["to"]["sum"]["f1"]["inside_the_noise"] is False
+    assert table["data"]["asked"]["differences"]["to"]["sum"]["persona_accuracy"]["inside_the_noise"] is False
+    assert "fractions" not in table
     assert table["recipes"]["paa"]["cells"][1]["folder"] == "paa/seed1"
     assert table["recipes"]["paa"]["recipe_sha256"] != table["recipes"]["sum"]["recipe_sha256"]
     assert "seed" not in table["recipes"]["paa"]["recipe"]["train"]
@@ -206,10 +212,8 @@ def test_pictures_of_the_same_numbers_are_the_same(plan):
 def test_a_metric_that_was_not_measured_is_said_so(plan):
     comparison = make_comparison(plan, {})
     assert "context_accuracy is not measured on asked" in footnotes(comparison, ["context_accuracy"])
-    assert [path.name for path in write_comparison(plan.out, comparison, ["context_accuracy"])] == [
-        "table.json",
-        "table.md",
-    ]
+    written = write_comparison(plan.out, comparison, ["context_accuracy"])
+    assert [path.name for path in written] == ["table.json", "table.md", "table.tex", "table.csv"]
     with pytest.raises(UserError, match="Did you mean 'f1'"):
         choose_metrics(comparison, ["f2"])
 
@@ -246,10 +250,17 @@ def test_a_mean_as_text(mean, text):
     ("difference", "text"),
     [
         (None, UNLIKE),
-        (Difference(-0.008, (-0.0125, -0.0035), "s"), "-0.0080 [-0.0125, -0.0035]"),
-        (Difference(0.8, (-0.1, 2.5), "s"), f"+0.80 [-0.10, +2.50], {NOISE}"),
-        (Difference(0.0, (0.0, 0.0), "s"), f"+0 [+0, +0], {NOISE}"),
-        (Difference(3.0, None, "s"), "+3.00, no interval"),
+        (
+            Difference(-0.008, (-0.0125, -0.0035), "s", 0.004, 0.012, -0.447),
+            "-0.0080 [-0.0125, -0.0035], p 0.012, d -0.45",
+        ),
+        (
+            Difference(0.8, (0.1, 2.5), "s", 0.02, 0.06, 0.3),
+            f"+0.80 [+0.10, +2.50], p 0.060, d +0.30, {NOISE}",
+        ),
+        (Difference(0.0, (0.0, 0.0), "s", 1.0, 1.0, 0.0), f"+0 [+0, +0], p 1.000, d +0.00, {NOISE}"),
+        (Difference(5.0, (4.0, 6.0), "s", 0.0001, 0.0003, None), "+5.00 [+4.00, +6.00], p < 0.001"),
+        (Difference(3.0, None, "s"), "+3.00, no interval, no test"),
     ],
 )
 def test_a_difference_as_text(difference, text):
@@ -258,3 +269,35 @@ def test_a_difference_as_text(difference, text):
 
 def test_digits():
     assert [decimals(value, 3) for value in (0.0, 0.00123, 0.5, 12.0, 1234.0, float("inf"))] == [0, 5, 3, 1, 0, 0]
+
+
+def test_statistics_of_an_older_version_are_made_anew_from_the_replies(tmp_path, data):
+    """A file whose F1 rests on other sums gives the same table as long as the replies are there."""
+    said = {"paa": replies(data, HALF), "sum": replies(data, GOOD)}
+    plan = made_plan(tmp_path, {name: [each] for name, each in said.items()}, data)
+    before = make_comparison(plan, {}).as_dict()
+    cell = plan.cells[0]
+    path = cell.scores_file(plan.sets[0])
+    scores = kept(cell)
+    scores["by_conversation"]["statistics"]["f1"] = [
+        [*row, 0.0] for row in scores["by_conversation"]["statistics"]["f1"]
+    ]
+    path.write_text(json.dumps(scores))
+    with pytest.raises(UserError, match=r"was written by another version, and .* is gone: delete the first"):
+        make_comparison(plan, {})
+    dialogues = load([data]).dialogues
+    folder = cell.replies_file(plan.sets[0]).parent
+    folder.mkdir(parents=True)
+    write_predictions(folder, dialogues, [Said(each.prediction, each.nats, each.tokens) for each in said["paa"]])
+    assert make_comparison(plan, {}).as_dict() == before
+
+
+def test_other_devices_are_named_and_rates_are_means(tmp_path, data):
+    plan = made_plan(tmp_path, {"paa": [replies(data, HALF), replies(data, BAD)]}, data)
+    for cell, device in zip(plan.cells, ("CPU", "GPU"), strict=True):
+        report = json.loads(cell.run.report_file.read_text())
+        report |= {"device": device, "tokens_per_second": 1000 * (cell.seed + 1)}
+        cell.run.report_file.write_text(json.dumps(report))
+    comparison = make_comparison(plan, {})
+    assert (comparison.trained["paa"].rate, comparison.trained["paa"].devices) == (1500, ["CPU", "GPU"])
+    assert comparison.notes == ["runs had different devices (CPU, GPU): do not compare their seconds"]

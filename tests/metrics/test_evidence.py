@@ -56,10 +56,10 @@ def test_replies_without_evidence_do_not_count():
 
 def test_a_model_without_attention_has_leave_one_out_only():
     pooled = reply([1], [None, None, None], [0.0, 2.0, -1.0])
-    assert not Metric.get("evidence_accuracy_attention").applies([pooled])
-    assert not Metric.get("evidence_agreement").applies([pooled])
-    assert Metric.get("evidence_accuracy_leave_one_out").applies([pooled])
-    assert not Metric.get("evidence_accuracy_leave_one_out").applies([Reply("a", ("a",))])
+    assert not Metric.build("evidence_accuracy_attention").applies([pooled])
+    assert not Metric.build("evidence_agreement").applies([pooled])
+    assert Metric.build("evidence_accuracy_leave_one_out").applies([pooled])
+    assert not Metric.build("evidence_accuracy_leave_one_out").applies([Reply("a", ("a",))])
 
 
 def test_agreement_of_the_heaviest():

@@ -15,7 +15,10 @@ import pytest
 import torch
 import yaml
 
+from personae.data.load import load
+from personae.data.subset import Subset
 from personae.errors import UserError
+from personae.evaluation.familiar import training_data
 from personae.models import DialogueModel
 from personae.recipe import read_recipe
 from personae.runs import Run
@@ -74,7 +77,6 @@ def test_the_best_model_is_the_one_kept(finished: tuple[Path, dict[str, Any]]) -
     folder, report = finished
     run = Run(folder)
     packer, model = run.packer(run.tokenizer()), run.model()
-    from personae.data.load import load
     from personae.text.collate import Collator
 
     collate = Collator(int(run.tokenizer().pad_token_id))
@@ -253,3 +255,28 @@ def test_two_processes_train_one_run(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-2000:]
     assert json.loads((tmp_path / "run" / "report.json").read_text())["steps"] == 4
     assert Run(tmp_path / "run").model().num_parameters() > 0
+
+
+def test_a_report_says_what_training_cost(finished: tuple[Path, dict[str, Any]]) -> None:
+    """Tokens of all rows, as often as they were read, in the seconds it took."""
+    folder, report = finished
+    run, data = Run(folder), report["data"]["train"]
+    packer = run.packer(run.tokenizer())
+    dialogues = load([folder / "data" / "train.jsonl"]).dialogues
+    assert data["tokens"] == sum(packer(dialogue).length for dialogue in dialogues)
+    assert data["conversations"] == 12
+    epochs = report["history"][-1]["epoch"]
+    assert report["tokens_per_second"] == pytest.approx(epochs * data["tokens"] / report["seconds"], rel=0.05)
+    assert report["device"] == (torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU")
+
+
+@pytest.mark.parametrize("sample", Subset.names())
+def test_a_share_of_the_data_is_trained_on_and_nothing_else(sample: str, tmp_path: Path) -> None:
+    recipe = small_recipe("train.steps=1", "train.seed=3", "data.fraction=0.25", f"data.sample={sample}")
+    report = train(recipe, tmp_path / "run")
+    whole = load([tmp_path / "run" / "data" / "train.jsonl"])
+    chosen = Subset.build(sample).choose(whole, 0.25, 3)
+    assert training_data(Run(tmp_path / "run")).dialogues == chosen.dialogues
+    data = report["data"]["train"]
+    assert (data["examples"], data["conversations"]) == (len(chosen.dialogues), len(chosen.conversations))
+    assert data["examples"] < len(whole.dialogues)

@@ -142,6 +142,8 @@ def judge_by_metric(name: str, ours: Sequence[Reply], theirs: Sequence[Reply]) -
     if not issubclass(kind, Summed):
         fit = ", ".join(each for each in Metric.names() if issubclass(Metric.get(each), Summed))
         raise UserError(f"metric '{name}' has no value for a single reply: choose one of {fit}")
+    if kind.higher_is_better is None:
+        raise UserError(f"metric '{name}' has no better and worse: choose another")
     first, second = values(kind(), ours), values(kind(), theirs)
     gain = (first - second) * (1 if kind.higher_is_better else -1)
     known = ~np.isnan(gain)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -35,6 +35,18 @@ Given = Annotated[
 Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where runs and tables go.", show_default=False)]
 Seeds = Annotated[int, typer.Option(metavar="N", help="Train every recipe with the seeds 0 to N-1.")]
 Jobs = Annotated[int, typer.Option(metavar="J", help="Runs at a time; they share the cores.")]
+Engine = Annotated[
+    str, typer.Option(metavar="NAME", help="What starts runs: see `personae list engines`; ray takes a whole cluster.")
+]
+Fractions = Annotated[
+    str | None,
+    typer.Option(metavar="SHARES", help="Train on these shares of the data: 0.1,0.2,1.", show_default=False),
+]
+Sample = Annotated[str, typer.Option(metavar="NAME", help="How --fractions choose: see `personae list subsets`.")]
+Sort = Annotated[
+    str | None,
+    typer.Option(metavar="METRIC", help="Rows best first by this metric: as given by default.", show_default=False),
+]
 Against = Annotated[
     str | None, typer.Option(metavar="RECIPE", help="Compare with this one: the first by default.", show_default=False)
 ]
@@ -48,12 +60,16 @@ def compare_command(
     given: Given,
     out: Out,
     seeds: Seeds = 1,
+    fractions: Fractions = None,
+    sample: Sample = "random",
     jobs: Jobs = 1,
+    engine: Engine = "local",
     data: Data = None,
     reader: ReaderName = None,
     limit: Limit = None,
     against: Against = None,
     metrics: Metrics = None,
+    sort: Sort = None,
     record: Record = None,
     about: About = "",
     published: Published = None,
@@ -62,18 +78,18 @@ def compare_command(
     """Train recipes on one budget, score them on the same data, and tell differences from noise."""
     from personae.compare import make_plan
 
-    chosen, beside = check_options(jobs, metrics, record, about), read_published(published)
+    chosen, beside = check_options(jobs, metrics, sort, record, about), read_published(published)
     recipes, overrides = split(given)
+    on: dict[str, Any] = {"data": data or (), "reader": reader, "limit": limit, "against": against}
     plan = make_plan(
         *(recipes, out),
         overrides=overrides,
         seeds=seeds,
-        data=data or (),
-        reader=reader,
-        limit=limit,
-        against=against,
+        **on,
+        fractions=read_fractions(fractions),
+        sample=sample,
     )
-    comparison = run(plan, jobs)
+    comparison = run(plan, jobs, engine, sort)
     finish(plan, comparison, chosen, record, about, beside, as_json)
     for label, line in comparison.failed.items():
         print(f"personae: error: {label}: {line}", file=sys.stderr)
@@ -81,7 +97,7 @@ def compare_command(
         raise typer.Exit(FAILED)
 
 
-def check_options(jobs: int, metrics: str | None, record: Path | None, about: str) -> list[str]:
+def check_options(jobs: int, metrics: str | None, sort: str | None, record: Path | None, about: str) -> list[str]:
     """The names of the metrics; refuse what would only show after training."""
     from personae.metrics import Metric
 
@@ -93,10 +109,22 @@ def check_options(jobs: int, metrics: str | None, record: Path | None, about: st
         raise UserError(
             "compare starts its runs itself: call it without a launcher, and with --jobs for several at once"
         )
+    if sort is not None:
+        Metric.get(sort)
     names = [name.strip() for name in (metrics or "").split(",") if name.strip()]
     if metrics is not None and not names:
         raise UserError("--metrics names none: give names with commas, see personae list metrics")
     return [Metric.get(name).name for name in names]
+
+
+def read_fractions(given: str | None) -> list[float]:
+    """The shares of ``--fractions``; what they must be is checked with the plan."""
+    if given is None:
+        return []
+    try:
+        return [float(share) for share in given.split(",")]
+    except ValueError:
+        raise UserError(f"--fractions {given}: give shares with commas, as in 0.1,0.2,1") from None
 
 
 def split(given: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -105,13 +133,14 @@ def split(given: Sequence[str]) -> tuple[list[str], list[str]]:
     return [each for each in given if each not in overrides], overrides
 
 
-def run(plan: "Plan", jobs: int) -> "Comparison":
-    """Run what is not finished; an interruption says how to go on."""
-    from personae.compare import make_comparison, run_cells
+def run(plan: "Plan", jobs: int, engine: str, sort: str | None) -> "Comparison":
+    """Run what is not finished, and sort the rows where that is asked; an interruption says how to go on."""
+    from personae.compare import make_comparison, run_cells, sort_rows
 
     try:
         with quiet(), progress() as (hear, tell):
-            return make_comparison(plan, run_cells(plan.cells, jobs, hear, tell))
+            comparison = make_comparison(plan, run_cells(plan.cells, jobs, hear, tell, engine))
+            return comparison if sort is None else sort_rows(comparison, sort)
     except KeyboardInterrupt:
         done = sum(cell.finished for cell in plan.cells)
         print(f"stopped with {done} of {len(plan.cells)} runs finished; the same command goes on.", file=sys.stderr)
@@ -168,10 +197,13 @@ def print_comparison(comparison: "Comparison", metrics: Sequence[str], written: 
     """Print the tables, what they rest on, and where they are kept."""
     from rich.text import Text
 
-    from personae.compare.text import footnotes, grids, signatures
+    from personae.compare.grids import fitted, grids
+    from personae.compare.text import footnotes, signatures
 
-    for grid in grids(comparison, metrics):
-        show.print_table(grid.title, grid.columns, grid.rows)
+    width = show.console().width
+    for whole in grids(comparison, metrics):
+        for grid in fitted(whole, width):
+            show.print_table(grid.title, grid.columns, grid.rows, grid.best)
     for note in footnotes(comparison, metrics):
         print(note)
     first = next(iter(comparison.trained))

@@ -48,8 +48,10 @@ KINDS: dict[str, Callable[[], Rows]] = {
     "fusions": registered("personae.fusion", "Fusion"),
     "models": registered("personae.models.base", "DialogueModel"),
     "readers": registered("personae.data", "Reader"),
+    "subsets": registered("personae.data.subset", "Subset"),
     "metrics": registered("personae.metrics", "Metric"),
     "recipes": recipes,
+    "engines": registered("personae.compare.engine", "Engine"),
     "floors": registered("personae.metrics.floors", "Floor"),
     "published": published,
 }

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from rich import box
@@ -20,15 +20,21 @@ def console() -> Console:
     return Console(file=sys.stdout, width=WIDE)
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print ``rows`` under ``columns``; columns that hold only numbers stand to the right."""
+def print_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], bold: Collection[tuple[int, int]] = ()
+) -> None:
+    """Print ``rows`` under ``columns``; columns that hold only numbers stand to the right.
+
+    ``bold``: (row, column) of what stands out in a terminal.
+    """
     cells = [list(row) for row in rows]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for number, column in enumerate(columns):
         numeric = bool(cells) and all(isinstance(row[number], int | float | None) for row in cells)
         table.add_column(Text(column), justify="right" if numeric else "left", overflow="fold")
-    for row in cells:
-        table.add_row(*(Text(shown(cell)) for cell in row))
+    for at, row in enumerate(cells):
+        styles = ("bold" if (at, column) in bold else "" for column in range(len(row)))
+        table.add_row(*(Text(shown(cell), style) for cell, style in zip(row, styles, strict=True)))
     out = console()
     with out.capture() as captured:
         out.print(Text(title, style="bold"), table, sep="\n")

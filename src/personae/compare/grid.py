@@ -1,4 +1,4 @@
-"""Which runs a comparison needs: every recipe with every seed, each in a folder of its own."""
+"""Which runs a comparison needs: every recipe, on every share of its data, with every seed; each in its folder."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,26 +7,37 @@ from pathlib import Path
 from typing import Any
 
 from personae.compare.sets import DataSet, choose_sets
+from personae.data.subset import Subset
 from personae.errors import UserError, nearest
-from personae.recipe import Recipe, load_recipe, make_recipe, shipped
+from personae.evaluation.predictions import PREDICTIONS
+from personae.recipe import DataRecipe, Recipe, load_recipe, make_recipe, shipped
 from personae.runs import Run
 from personae.training import changed
 
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """One recipe with one seed: a run in ``folder``, beside it its scores on every one of ``sets``."""
+    """One recipe with one seed: a run in ``folder``, beside it its scores on every one of ``sets``.
+
+    ``fraction``: the share of the training data that the grid gives it (1: all that the recipe names).
+    """
 
     name: str
     seed: int
     recipe: Recipe
     folder: Path
     sets: tuple[DataSet, ...]
+    fraction: float = 1.0
+
+    @property
+    def row(self) -> str:
+        """What tables call the runs that differ from it in the seed only."""
+        return row_of(self.name, self.fraction)
 
     @property
     def label(self) -> str:
         """What messages call it."""
-        return f"{self.name} seed {self.seed}"
+        return f"{self.row} seed {self.seed}"
 
     @property
     def run(self) -> Run:
@@ -47,6 +58,10 @@ class Cell:
         """Its scores on ``data``, with what intervals of differences need."""
         return self.folder / "scores" / f"{data.name}.json"
 
+    def replies_file(self, data: DataSet) -> Path:
+        """What it said to ``data``."""
+        return self.folder / "evaluation" / data.name / PREDICTIONS
+
     @property
     def unscored(self) -> list[DataSet]:
         """The data sets that it has yet to be scored on."""
@@ -66,12 +81,16 @@ class Cell:
         """The cell that ``as_json`` wrote."""
         values: dict[str, Any] = json.loads(text)
         sets = tuple(DataSet(**{**each, "paths": tuple(each["paths"])}) for each in values["sets"])
-        return cls(values["name"], values["seed"], make_recipe(values["recipe"]), Path(values["folder"]), sets)
+        recipe, folder = make_recipe(values["recipe"]), Path(values["folder"])
+        return cls(values["name"], values["seed"], recipe, folder, sets, values["fraction"])
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is compared: the recipes by name, where, the cells, what they are scored on, and against which."""
+    """What is compared: the recipes by name, where, the cells, what they are scored on, and against which.
+
+    ``fractions``: shares of the training data, chosen as ``sample`` says; empty where the grid has none.
+    """
 
     out: Path
     recipes: Mapping[str, Recipe]
@@ -80,6 +99,13 @@ class Plan:
     sets: tuple[DataSet, ...]
     against: str
     overrides: tuple[str, ...] = ()
+    fractions: tuple[float, ...] = ()
+    sample: str = DataRecipe.sample
+
+    @property
+    def rows(self) -> dict[str, tuple[str, float]]:
+        """Recipe and fraction of every row of the tables."""
+        return {cell.row: (cell.name, cell.fraction) for cell in self.cells}
 
 
 def make_plan(
@@ -92,12 +118,15 @@ def make_plan(
     reader: str | None = None,
     limit: int | None = None,
     against: str | None = None,
+    fractions: Sequence[float] = (),
+    sample: str = DataRecipe.sample,
 ) -> Plan:
     """Read everything that a comparison rests on, and check it against what ``out`` holds already.
 
     ``seeds``: how many, from 0 on; ``data``, ``reader``, ``limit``: see ``choose_sets``; ``against``: the recipe
-    that the others are compared with (None: the first). Raises ``UserError`` for what can be known to be wrong
-    before anything is trained.
+    that the others are compared with (None: the first); ``fractions``: train on these shares of the data, which
+    the ``Subset`` called ``sample`` chooses (none: on what each recipe says). Raises ``UserError`` for what can be
+    known to be wrong before anything is trained.
     """
     if not recipes:
         raise UserError("nothing to compare: name two recipes or more (personae list recipes)")
@@ -108,15 +137,54 @@ def make_plan(
             raise UserError("train.seed is set for every seed of a comparison: give --seeds N instead")
     read = {name: load_recipe(given, overrides) for name, given in _names(recipes).items()}
     base = _against(against, recipes, list(read))
+    check_fractions(read, fractions, sample)
     sets = choose_sets(read, data, reader, limit)
-    cells = tuple(
-        Cell(name, seed, load_recipe(given, [*overrides, f"train.seed={seed}"]), folder_of(out, name, seed), sets)
-        for name, given in _names(recipes).items()
-        for seed in range(seeds)
-    )
+    cells = make_cells(recipes, out, overrides, range(seeds), sets, fractions or (1.0,), sample)
     for cell in cells:
         _check_kept(cell)
-    return Plan(out, read, tuple(range(seeds)), cells, sets, base, tuple(overrides))
+    seen = tuple(range(seeds))
+    return Plan(out, read, seen, cells, sets, base, tuple(overrides), tuple(fractions), sample)
+
+
+def make_cells(
+    recipes: Sequence[str],
+    out: Path,
+    overrides: Sequence[str],
+    seeds: Sequence[int],
+    sets: tuple[DataSet, ...],
+    fractions: Sequence[float],
+    sample: str,
+) -> tuple[Cell, ...]:
+    """The grid: recipe by recipe, fraction by fraction, seed by seed."""
+    return tuple(
+        Cell(
+            *(name, seed, load_recipe(given, [*overrides, *part(fraction, sample), f"train.seed={seed}"])),
+            *(folder_of(out, name, seed, fraction, sample), sets, fraction),
+        )
+        for name, given in _names(recipes).items()
+        for fraction in fractions
+        for seed in seeds
+    )
+
+
+def check_fractions(recipes: Mapping[str, Recipe], fractions: Sequence[float], sample: str) -> None:
+    """Refuse shares that are none, or that contradict what a recipe says itself."""
+    if sample not in Subset.names():
+        choices = ", ".join(Subset.names())
+        raise UserError(f"--sample {sample}: unknown.{nearest(sample, Subset.names())} Choose one of: {choices}")
+    for fraction in fractions:
+        if not 0 < fraction <= 1:
+            raise UserError(f"--fractions {fraction:g}: give shares above 0, 1 for all of the data")
+        if [f"{each:g}" for each in fractions].count(f"{fraction:g}") > 1:
+            raise UserError(f"--fractions names {fraction:g} twice")
+    if sample != DataRecipe.sample and not any(fraction < 1 for fraction in fractions):
+        raise UserError(f"--sample {sample} says which share to train on: give --fractions below 1 too")
+    for name, recipe in recipes.items():
+        if fractions and (recipe.data.fraction != 1 or recipe.data.conversations is not None):
+            raise UserError(
+                f"{name} says itself which part of its data it takes (data.fraction, data.conversations): leave that "
+                "out, or --fractions"
+            )
 
 
 def name_of(recipe: str) -> str:
@@ -124,9 +192,20 @@ def name_of(recipe: str) -> str:
     return recipe if recipe in shipped() else Path(recipe).stem
 
 
-def folder_of(out: Path, name: str, seed: int) -> Path:
-    """Where a cell lies."""
-    return out.joinpath(*name.split("/"), f"seed{seed}")
+def row_of(name: str, fraction: float) -> str:
+    """What tables call a recipe that is trained on a share of its data."""
+    return name if fraction == 1 else f"{name} at {fraction:g}"
+
+
+def part(fraction: float, sample: str) -> list[str]:
+    """Overrides for a share of the data; for all of it there are none."""
+    return [] if fraction == 1 else [f"data.fraction={fraction!r}", f"data.sample={sample}"]
+
+
+def folder_of(out: Path, name: str, seed: int, fraction: float = 1.0, sample: str = DataRecipe.sample) -> Path:
+    """Where a cell lies; runs on all of the data lie where they do without any fraction."""
+    share = [] if fraction == 1 else [f"{sample}-{fraction:g}"]
+    return out.joinpath(*name.split("/"), *share, f"seed{seed}")
 
 
 def _names(recipes: Sequence[str]) -> dict[str, str]:

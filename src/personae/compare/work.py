@@ -14,7 +14,6 @@ from personae.compare.statistics import by_conversation
 from personae.errors import UserError
 from personae.evaluation import evaluate, read_predictions
 from personae.evaluation.judge import known_dialogues
-from personae.evaluation.predictions import PREDICTIONS
 from personae.runs import write_json
 from personae.training import train
 from personae.training.checkpoints import newest_checkpoint
@@ -62,10 +61,10 @@ def score_cell(cell: Cell, log: TextIO, tell: Tell | None) -> None:
     todo, run = cell.unscored, cell.run
     training = known_dialogues(run)[0] if todo else None
     for data in todo:
-        out = cell.folder / "evaluation" / data.name
+        out = cell.replies_file(data).parent
         options: dict[str, Any] = {"reader": data.reader, "limit": data.limit, "seed": cell.seed}
         evaluation = evaluate(run, data.files(cell.folder), out, **options, training=training, tell=tell)
-        replies = read_predictions(out / PREDICTIONS)
+        replies = read_predictions(cell.replies_file(data))
         write_json(cell.scores_file(data), {**evaluation.as_dict(), "by_conversation": by_conversation(replies)})
         print(f"scored {data.name}", file=log)
 

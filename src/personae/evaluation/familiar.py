@@ -6,7 +6,7 @@ from personae.data.check import persona_set
 from personae.data.load import Loaded, load
 from personae.runs import Run
 from personae.text.dialogue import Dialogue
-from personae.training.corpus import read
+from personae.training.corpus import part_of, read
 
 
 def training_data(run: Run) -> Loaded:
@@ -16,8 +16,7 @@ def training_data(run: Run) -> Loaded:
         data = load([run.folder / "data" / "train.jsonl"], "jsonl")
     else:
         data = read(recipe, run.folder)[0]
-    few = recipe.data.conversations
-    return data if few is None else data.draw(few, recipe.train.seed)[0]
+    return part_of(recipe, data)
 
 
 def unseen_personas(dialogues: Sequence[Dialogue], training: Sequence[Dialogue]) -> list[int]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from personae.metrics.bootstrap import Floats, Interval
+from personae.metrics.paired import Paired
 from personae.metrics.reply import Reply, Score
 from personae.metrics.sample import Chunk, Sample, chunks
 from personae.registry import Registrable
@@ -67,6 +68,13 @@ class Metric(Registrable, ABC):
         ``by_conversation`` gave, (G, K) of one run each. One draw serves all of them: the comparison is paired.
         """
         raise NotImplementedError(f"{self.name} keeps nothing by conversation")
+
+    def paired(self, value: float, runs: Sequence[Floats], less: Sequence[Floats]) -> Paired:
+        """The p-value and effect size of ``value``, what the mean over ``runs`` has over that over ``less``.
+
+        ``runs``, ``less``: see ``interval``. Here: a metric that has no test.
+        """
+        return Paired()
 
 
 def measure_all(

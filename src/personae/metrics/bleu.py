@@ -26,9 +26,8 @@ def bleu_statistics(replies: Sequence[Reply]) -> Floats:
 
 def corpus_bleu(sums: Floats) -> BLEUScore:
     """Sacrebleu's corpus score of the summed statistics (10,)."""
-    lengths, matches, totals = np.split(np.rint(sums).astype(int), [2, 2 + ORDER])
-    said, gold = (int(length) for length in lengths)
-    return BLEU.compute_bleu(matches.tolist(), totals.tolist(), said, gold, smooth_method="exp")
+    said, gold, *counts = np.rint(sums).astype(int).tolist()
+    return BLEU.compute_bleu(counts[:ORDER], counts[ORDER:], said, gold, smooth_method="exp")
 
 
 def _with_powers(chunk: Chunk) -> Floats:

@@ -6,6 +6,7 @@ import numpy as np
 
 from personae.metrics.base import Metric
 from personae.metrics.bootstrap import Floats, Interval, jackknife_interval
+from personae.metrics.paired import NORMAL, Paired, jackknife_normal, standardised
 from personae.metrics.reply import Reply
 
 
@@ -25,3 +26,8 @@ class LeftOut(Metric):
         """See ``Metric.interval``: the jackknife of the mean or difference."""
         left_out = np.mean(runs, axis=0)[:, 0] - (np.mean(less, axis=0)[:, 0] if less else 0.0)
         return jackknife_interval(value, left_out)
+
+    def paired(self, value: float, runs: Sequence[Floats], less: Sequence[Floats]) -> Paired:
+        """See ``Metric.paired``: the normal test by the jackknife's standard error, as the interval."""
+        left_out = np.mean(runs, axis=0)[:, 0] - np.mean(less, axis=0)[:, 0]
+        return Paired(jackknife_normal(value, left_out), standardised(value, left_out), NORMAL)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from personae.metrics.base import Metric, Tally
 from personae.metrics.bootstrap import BOOTSTRAP, Floats, Interval, bootstrap, ratio
 from personae.metrics.checks import require_references, require_replies
+from personae.metrics.paired import RANDOMISATION, Paired, randomisation, standardised
 from personae.metrics.reply import Reply, Score
 from personae.metrics.sample import Chunk, Sample, Sums
 from personae.metrics.signature import sample_signature
@@ -58,6 +59,16 @@ class Summed(Metric):
                 return np.asarray(mean - np.mean(values[len(runs) :], axis=0) if less else mean)
 
         return bootstrap(np.concatenate(sides, axis=1), names, difference)
+
+    def paired(self, value: float, runs: Sequence[Floats], less: Sequence[Floats]) -> Paired:
+        """See ``Metric.paired``: approximate randomisation; the runs of a side are averaged before it combines."""
+
+        def left_out(sides: Sequence[Floats]) -> Floats:
+            return np.asarray(np.mean([self.combine(each.sum(axis=0) - each) for each in sides], axis=0))
+
+        with np.errstate(invalid="ignore"):  # what is infinite on both sides has no difference
+            p = randomisation(np.mean(runs, axis=0), np.mean(less, axis=0), self.combine)
+            return Paired(p, standardised(value, left_out(runs) - left_out(less)), RANDOMISATION)
 
 
 class SumTally(Tally):

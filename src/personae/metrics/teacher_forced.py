@@ -9,8 +9,9 @@ import numpy as np
 
 from personae.errors import UserError
 from personae.metrics.base import Metric, Tally
-from personae.metrics.bootstrap import JACKKNIFE, Floats, Interval, jackknife_interval
+from personae.metrics.bootstrap import JACKKNIFE, Floats, jackknife_interval
 from personae.metrics.checks import require_replies
+from personae.metrics.left_out import LeftOut
 from personae.metrics.reply import Forced, Reply, Score
 from personae.metrics.sample import Chunk, Rows, Sample
 from personae.metrics.signature import sample_signature
@@ -21,7 +22,7 @@ _ROW = 1 << 32  # a row and a token are one number
 
 
 @Metric.register("paa_teacher_forced_macro_f1")
-class TeacherForcedMacroF1(Metric):
+class TeacherForcedMacroF1(LeftOut):
     """Macro F1 of token ids in %: the argmax under the gold reply against that reply, padding included; no word F1.
 
     The "F1" of Huang et al. (2023), as published code computes it: a model reads the gold reply, its likeliest
@@ -40,13 +41,6 @@ class TeacherForcedMacroF1(Metric):
     def tally(self, sample: Sample) -> "MacroTally":
         """An empty tally."""
         return MacroTally(self.name, sample)
-
-    def interval(
-        self, names: Sequence[str], value: float, runs: Sequence[Floats], less: Sequence[Floats] = ()
-    ) -> Interval:
-        """See ``Metric.interval``: the jackknife of the mean or difference."""
-        left_out = np.mean(runs, axis=0)[:, 0] - (np.mean(less, axis=0)[:, 0] if less else 0.0)
-        return jackknife_interval(value, left_out)
 
 
 class MacroTally(Tally):

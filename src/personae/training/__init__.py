@@ -51,7 +51,8 @@ def train(recipe: Recipe, folder: Path, resume: bool = False, tell: Tell | None 
     checkpoint = newest_checkpoint(run.checkpoints) if resume else None
     start = time.monotonic()
     run_trainer(trainer, checkpoint)
-    report = make_report(trainer, model, corpus, weights, time.monotonic() - start)
+    first = int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
+    report = make_report(trainer, model, corpus, weights, time.monotonic() - start, first)
     if trainer.is_world_process_zero():
         run.write_json("report.json", report)
         draw_curve(trainer.state.log_history, run.folder / "loss.png")
@@ -160,15 +161,19 @@ def run_trainer(trainer: DialogueTrainer, checkpoint: Path | None) -> None:
 
 
 def make_report(
-    trainer: DialogueTrainer, model: DialogueModel, corpus: Corpus, weights: list[str], seconds: float
+    trainer: DialogueTrainer, model: DialogueModel, corpus: Corpus, weights: list[str], seconds: float, first: int
 ) -> dict[str, Any]:
-    """What a reader of the run should know."""
-    history = trainer.state.log_history
+    """What a reader of the run should know; ``seconds``: since step ``first``, validation included."""
+    history, steps = trainer.state.log_history, trainer.state.global_step
+    passes = (trainer.state.epoch or 0.0) * (steps - first) / max(steps, 1)
+    tokens = corpus.report["train"]["tokens"]
     evaluations = [line for line in history if "eval_loss" in line]
     best = min(evaluations, key=lambda line: line["eval_loss"])
     return {
-        "steps": trainer.state.global_step,
+        "steps": steps,
         "seconds": round(seconds, 1),
+        "tokens_per_second": round(passes * tokens / max(seconds, 1e-3)),
+        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU",
         "parameters": model.num_parameters(),
         "vocabulary": len(corpus.tokenizer),
         "precision": "bf16" if trainer.args.bf16 else "fp32",

@@ -9,6 +9,7 @@ from transformers import PreTrainedTokenizerFast
 
 from personae.data import interview
 from personae.data.load import Loaded, load
+from personae.data.subset import Subset
 from personae.errors import UserError, nearest
 from personae.recipe import Recipe
 from personae.runs import Run, make_packer
@@ -36,9 +37,8 @@ def prepare(recipe: Recipe, folder: Path, candidate_end: str | None = None) -> C
     ``candidate_end``: the token after each candidate reply, where there are candidates.
     """
     train, valid = read(recipe, folder)
-    few = recipe.data.conversations
-    chosen = (train if few is None else train.draw(few, recipe.train.seed)[0]).dialogues
-    chosen = [restyle(dialogue, recipe.text.style) for dialogue in chosen]
+    part = part_of(recipe, train)
+    chosen = [restyle(dialogue, recipe.text.style) for dialogue in part.dialogues]
     held_out = [restyle(dialogue, recipe.text.style) for dialogue in valid.dialogues]
     tokenizer = make_tokenizer(recipe, folder, chosen)
     packer = make_packer(recipe, tokenizer)
@@ -46,7 +46,11 @@ def prepare(recipe: Recipe, folder: Path, candidate_end: str | None = None) -> C
     held_out, held_long = short_enough(packer, held_out, recipe.text.long_replies)
     packed, held = (pack(recipe, packer, each, candidate_end) for each in (chosen, held_out))
     report: dict[str, Any] = {
-        "train": {"examples": len(packed), "sha256": train.sha256, "skipped_lines": train.skipped},
+        "train": {
+            **{"examples": len(packed), "conversations": len(part.conversations)},
+            **{"tokens": sum(each.length for each in packed.examples)},
+            **{"sha256": train.sha256, "skipped_lines": train.skipped},
+        },
         "valid": {"examples": len(held), "sha256": valid.sha256, "skipped_lines": valid.skipped},
         "cuts": packer.cuts.as_dict(),
         "long_replies_left_out": long + held_long,
@@ -72,6 +76,14 @@ def read(recipe: Recipe, folder: Path) -> tuple[Loaded, Loaded]:
         raise UserError("data.valid names no file: give data.valid=[PATH], or data.holdout=0.05")
     held, rest = train.draw(max(1, round(data.holdout * len(train.conversations))), recipe.train.seed)
     return rest, held
+
+
+def part_of(recipe: Recipe, train: Loaded) -> Loaded:
+    """What a run of ``recipe`` is given of its training data."""
+    data, seed = recipe.data, recipe.train.seed
+    if data.conversations is not None:
+        return train.draw(data.conversations, seed)[0]
+    return train if data.fraction == 1 else Subset.build(data.sample).choose(train, data.fraction, seed)
 
 
 def generate(options: dict[str, Any], folder: Path) -> dict[str, Path]:
