@@ -6,7 +6,7 @@ import pytest
 
 from personae._version import __version__
 from personae.errors import UserError
-from personae.metrics import Metric, Reply, Score
+from personae.metrics import Metric, Ranking, Reply, Score
 
 WORDS = ("i", "you", "like", "dogs", "cats", "and", "my", "mother", "sings", "in", "town", "today")
 KINDS = ("persona", "context", "both")
@@ -25,6 +25,7 @@ def reply(number: int, draw: random.Random) -> Reply:
         tokens=7,
         answer=(gold.split()[0],),
         tags={"kind": KINDS[number % 3], "ability": KINDS[number % 3], "split": "seen"},
+        ranking=Ranking((draw.random(),), tuple(draw.random() for _ in range(19))),
     )
 
 

@@ -25,8 +25,9 @@ TABLES = {
     "right answers, share": ("persona_accuracy", "context_accuracy", "both_accuracy"),
     "words shared with the gold replies, %": ("f1", "bleu", "bleu_p1", "bleu_p2"),
     "variety of words, %": ("dist1", "dist2"),
+    "rank of the gold reply among the candidates, %": ("hits1", "hits5", "hits10", "mrr"),
 }
-UNSEEN = ("perplexity_token", "persona_accuracy", "f1")
+UNSEEN = ("perplexity_token", "persona_accuracy", "f1", "hits1")
 
 Data = Annotated[
     list[Path] | None, typer.Option(metavar="FILE", help="What to score on; may be repeated.", show_default=False)
@@ -41,6 +42,13 @@ Out = Annotated[
 ]
 Batch = Annotated[int, typer.Option(help="Replies made at once; changes the speed only.")]
 Seed = Annotated[int, typer.Option(help="Decides what sampling draws.")]
+Candidates = Annotated[
+    str,
+    typer.Option(
+        metavar="HOW",
+        help="Rank the data's candidate replies: by likelihood, by the model's candidate head, or none.",
+    ),
+]
 Record = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Also keep the scores with recipe and training in FILE, as under results/."),
@@ -59,6 +67,7 @@ def evaluate_command(
     batch: Batch = 64,
     seed: Seed = 0,
     precision: Precision = "fp32",
+    candidates: Candidates = "none",
     record: Record = None,
     about: About = "",
     as_json: Json = False,
@@ -80,14 +89,12 @@ def evaluate_command(
             batch=batch,
             seed=seed,
             precision=precision,
+            candidates=candidates,
             tell=tell,
         )
     if record is not None:
         write_record(record, Run(run), evaluation, about)
-    if as_json:
-        show.print_json(evaluation.as_dict())
-    else:
-        print_evaluation(evaluation, folder)
+    show.print_json(evaluation.as_dict()) if as_json else print_evaluation(evaluation, folder)
 
 
 def check_options(data: Sequence[Path] | None, record: Path | None, about: str) -> None:

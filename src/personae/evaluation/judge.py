@@ -6,6 +6,7 @@ from typing import Any
 
 from personae.errors import UserError
 from personae.evaluation.familiar import training_data, unseen_personas
+from personae.evaluation.ranks import rank_floors, ranked
 from personae.evaluation.scores import Candidate, Fields, Scores, as_plain, make_floors
 from personae.runs import Run
 from personae.text.dialogue import Dialogue
@@ -81,7 +82,7 @@ def judge(
     ``training`` are the dialogues that the model was trained on: without them there is no ``constant`` floor
     and no word on unseen personas. ``stamp`` goes into every signature.
     """
-    floors = make_floors(dialogues, training)
+    floors = make_floors(dialogues, training) | (rank_floors(dialogues) if ranked(model, dialogues) else {})
     candidates = {**({MODEL: model} if model else {}), **floors}
     scores: dict[str, Scores] = {}
     for done, (name, candidate) in enumerate(candidates.items()):

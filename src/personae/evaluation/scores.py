@@ -6,6 +6,7 @@ from typing import Any
 
 from personae.metrics import Metric, Reply, Score, measure_all
 from personae.metrics.floors import CopyPersona, Floor
+from personae.metrics.hits import Ranked
 from personae.metrics.perplexity import Likelihood
 from personae.text.dialogue import Dialogue
 
@@ -14,10 +15,22 @@ Scores = Mapping[str, Score]
 
 
 class Candidate:
-    """Something that replied: a model or a floor. ``spoken`` says in its signatures how it came by its words."""
+    """Something that replied: a model or a floor. ``spoken`` says in its signatures how it came by its words.
 
-    def __init__(self, replies: Sequence[Reply], spoken: Fields, text: str | None = None) -> None:
-        self.replies, self.spoken, self.text = replies, spoken, text
+    ``ranked`` says how it ranked candidates (None: as ``spoken`` does); ``only``: the one kind of metric that is
+    meant for it (None: all).
+    """
+
+    def __init__(
+        self,
+        replies: Sequence[Reply],
+        spoken: Fields,
+        text: str | None = None,
+        ranked: Fields | None = None,
+        only: type[Metric] | None = None,
+    ) -> None:
+        self.replies, self.spoken, self.text, self.only = replies, spoken, text, only
+        self.ranked = spoken if ranked is None else ranked
 
     def score(self, stamp: Fields, at: Sequence[int] | None = None) -> dict[str, Score]:
         """Every metric that applies, on all replies or those at the positions ``at``.
@@ -25,16 +38,20 @@ class Candidate:
         ``stamp`` goes into each signature, ``spoken`` into those of metrics on the words said.
         """
         replies = self.replies if at is None else [self.replies[each] for each in at]
-        scores = measure_all(applicable(replies), replies)
+        scores = measure_all(applicable(replies, self.only), replies)
         return {name: stamped(score, self._fields(name, stamp)) for name, score in scores.items()}
 
     def _fields(self, name: str, stamp: Fields) -> Fields:
+        if issubclass(Metric.get(name), Ranked):
+            return {**stamp, **self.ranked}
         return stamp if issubclass(Metric.get(name), Likelihood) else {**stamp, **self.spoken}
 
 
-def applicable(replies: Sequence[Reply]) -> dict[str, Metric]:
-    """Every metric that finds in ``replies`` what it rests on."""
-    return {name: Metric.build(name) for name in Metric.names() if Metric.get(name).applies(replies)}
+def applicable(replies: Sequence[Reply], only: type[Metric] | None = None) -> dict[str, Metric]:
+    """Every metric, or every one of the kind ``only``, that finds in ``replies`` what it rests on."""
+    kinds = {name: Metric.get(name) for name in Metric.names()}
+    fit = [name for name, kind in kinds.items() if (only is None or issubclass(kind, only)) and kind.applies(replies)]
+    return {name: Metric.build(name) for name in fit}
 
 
 def stamped(score: Score, fields: Fields) -> Score:

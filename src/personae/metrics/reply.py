@@ -5,12 +5,25 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
+class Ranking:
+    """Scores of the candidate replies to one dialogue, the higher the better.
+
+    ``right`` are those of the candidates that are a gold reply after normalisation, ``wrong`` those of all others,
+    in the order of the data.
+    """
+
+    right: tuple[float, ...]
+    wrong: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Reply:
     """One scored reply: a line of ``predictions.jsonl``.
 
     ``conversation`` is the unit that intervals are drawn by. ``nats`` is the negative log-likelihood of the
     gold reply in nats over ``tokens`` tokens, end token included (None without a model). ``answer`` holds
-    the words that a right reply must contain, where the corpus knows them.
+    the words that a right reply must contain, where the corpus knows them; ``ranking`` what candidate replies
+    scored, where they were ranked.
     """
 
     prediction: str
@@ -21,6 +34,7 @@ class Reply:
     tokens: int | None = None
     answer: tuple[str, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
+    ranking: Ranking | None = None
 
 
 @dataclass(frozen=True)
