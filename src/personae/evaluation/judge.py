@@ -7,7 +7,7 @@ from typing import Any
 from personae.errors import UserError
 from personae.evaluation.familiar import training_data, unseen_personas
 from personae.evaluation.ranks import rank_floors, ranked
-from personae.evaluation.scores import Candidate, Fields, Scores, as_plain, make_floors
+from personae.evaluation.scores import Candidate, Fields, Scores, as_plain, floor_names, make_floors
 from personae.runs import Run
 from personae.text.dialogue import Dialogue
 
@@ -79,7 +79,7 @@ def judge(
 ) -> Evaluation:
     """Score ``model``, where there is one, and every floor on ``dialogues``.
 
-    ``training`` are the dialogues that the model was trained on: without them there is no ``constant`` floor
+    ``training`` are the dialogues that the model was trained on: without them there are no floors found on them
     and no word on unseen personas. ``stamp`` goes into every signature.
     """
     floors = make_floors(dialogues, training) | (rank_floors(dialogues) if ranked(model, dialogues) else {})
@@ -123,5 +123,6 @@ def known_dialogues(run: Run) -> tuple[list[Dialogue] | None, list[str]]:
     try:
         return training_data(run).dialogues, []
     except UserError as error:
-        note = "the floor 'constant' and the examples with unseen personas are left out: no training data"
+        lost = ", ".join(name for name in floor_names(True) if name not in floor_names(False))
+        note = f"the floors {lost} and the examples with unseen personas are left out: no training data"
         return None, [f"{note} ({error})"]

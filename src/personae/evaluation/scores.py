@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from personae.metrics import Metric, Reply, Score, measure_all
-from personae.metrics.floors import CopyPersona, Floor
+from personae.metrics.floors import Floor
 from personae.metrics.hits import Ranked
 from personae.metrics.perplexity import Likelihood
 from personae.text.dialogue import Dialogue
@@ -62,17 +62,19 @@ def stamped(score: Score, fields: Fields) -> Score:
 
 
 def make_floors(dialogues: Sequence[Dialogue], training: Sequence[Dialogue] | None) -> dict[str, Candidate]:
-    """Every floor's replies to ``dialogues``; ``constant`` is left out without ``training`` to be found on."""
-    names = [name for name in Floor.names() if name != "constant" or training is not None]
-    return {name: make_floor(name, dialogues, training) for name in names}
+    """Every floor's replies to ``dialogues``; those found on the training split are left out without ``training``."""
+    return {name: make_floor(name, dialogues, training) for name in floor_names(training is not None)}
+
+
+def floor_names(trained: bool) -> list[str]:
+    """The floors that can be made, with or without a training split."""
+    return [name for name in Floor.names() if trained or not Floor.get(name).needs_training]
 
 
 def make_floor(name: str, dialogues: Sequence[Dialogue], training: Sequence[Dialogue] | None) -> Candidate:
     """The replies of the floor called ``name``."""
-    floor = Floor.build(name, training=training) if name == "constant" else Floor.build(name)
-    seed = {"seed": floor.seed} if isinstance(floor, CopyPersona) else {}
-    text = floor.reply(dialogues[0], 0) if name.startswith("constant") else None
-    return Candidate(floor.replies(dialogues), {"floor": name, **seed}, text)
+    floor = Floor.build(name, training=training) if Floor.get(name).needs_training else Floor.build(name)
+    return Candidate(floor.replies(dialogues), {"floor": name, **floor.facts()}, floor.text)
 
 
 def as_plain(scores: Scores) -> dict[str, dict[str, Any]]:
