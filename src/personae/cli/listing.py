@@ -38,6 +38,7 @@ KINDS: dict[str, Callable[[], Rows]] = {
     "metrics": registered("personae.metrics", "Metric"),
     "recipes": recipes,
     "floors": registered("personae.metrics.floors", "Floor"),
+    "rankers": registered("personae.ranking", "Ranker"),
 }
 
 

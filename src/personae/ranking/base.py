@@ -24,10 +24,12 @@ class Question:
 class Ranker(Registrable, ABC):
     """Scores candidate replies.
 
-    ``floor``: it costs nothing and stands beside every ranker.
+    ``floor``: it costs nothing and stands beside every ranker; ``needs_training``: it learns from a training split,
+    its option ``training``.
     """
 
     floor: ClassVar[bool] = False
+    needs_training: ClassVar[bool] = False
 
     def facts(self) -> Mapping[str, object]:
         """What the signatures of its numbers say beside its name."""
