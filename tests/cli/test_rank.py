@@ -49,11 +49,21 @@ def test_one_that_learns_is_trained_and_kept(data, tmp_path):
     assert record["about"] == "A trial."
     assert record["training"]["path"] == ["data.txt"]
     assert record["training"]["style"] == "convai2"
-    assert record["ranker"] == {"name": "kv-memory", "epochs": 2, "lr": 0.001, "batch": 256, "seed": 3, "pairs": 3}
+    assert record["ranker"] == {"name": "kv-memory", "epochs": 2, "lr": 0.01, "batch": 256, "seed": 3, "pairs": 3}
     assert "|ranker:kv-memory|epochs:2|" in record["model"]["hits1"]["signature"]
     assert record["unseen_personas"]["seen_share"] == 1
     assert str(tmp_path) not in kept.read_text()
     assert json.loads(result.stdout)["model"] == record["model"]
+
+
+def test_personae_that_the_ranker_does_not_know_stand_apart(data, tmp_path):
+    known = tmp_path / "known.txt"
+    known.write_text(DATA.split("1 your persona: i sing", maxsplit=1)[0])
+    result = run("kv-memory", "--data", data, "--train", known, "--epochs", 1)
+    assert result.exit_code == 0, result.output
+    assert "66.7% of the examples have a persona that the ranker was trained on" in result.stdout
+    apart = result.stdout[result.stdout.index("the 1 other examples") :].splitlines()
+    assert apart[4].split()[0] == "kv-memory"
 
 
 @pytest.mark.parametrize(

@@ -147,9 +147,9 @@ def print_evaluation(evaluation: "Evaluation", folder: Path) -> None:
     print(f"{folder / 'scores.json'}\n{folder / 'predictions.jsonl'}")
 
 
-def print_unseen(unseen: "Unseen") -> None:
+def print_unseen(unseen: "Unseen", trained: str = "run") -> None:
     """Print how many examples have a persona that the model knows, and the main scores on the others."""
-    print(f"{1 - unseen.share:.1%} of the examples have a persona that the run was trained on\n")
+    print(f"{1 - unseen.share:.1%} of the examples have a persona that the {trained} was trained on\n")
     if 0 < unseen.share < 1:
         print_group(f"the {unseen.examples} other examples", UNSEEN, unseen.scores)
 

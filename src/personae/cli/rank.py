@@ -1,5 +1,6 @@
 """`personae rank`: rankers that need no run, on the candidates of a data file."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -54,7 +55,8 @@ def rank_command(
     print("value [95 % interval by conversation]\n")
     print_scores({name: evaluation.model, **evaluation.floors})
     if evaluation.unseen is not None:
-        print_unseen(evaluation.unseen)
+        scores = {name if row == "model" else row: each for row, each in evaluation.unseen.scores.items()}
+        print_unseen(replace(evaluation.unseen, scores=scores), "ranker")
     print(evaluation.model["hits1"].signature)
 
 

@@ -18,7 +18,7 @@ from personae.ranking.base import Question, Ranker
 from personae.text.dialogue import Dialogue
 from personae.text.tfidf import TfIdf
 
-TURNS = 2  # utterances that a question is, the newest
+TURNS = 1  # utterances that a question is, the newest
 MOST = 40_000  # words with an embedding
 WIDTH = 256
 AT_ONCE = 256
@@ -88,7 +88,7 @@ class KeyValueMemory(Ranker):
     needs_training = True
 
     def __init__(
-        self, training: Sequence[Dialogue], epochs: int = 5, lr: float = 1e-3, batch: int = 256, seed: int = 0
+        self, training: Sequence[Dialogue], epochs: int = 5, lr: float = 1e-2, batch: int = 256, seed: int = 0
     ) -> None:
         if len(training) < 2:
             raise UserError("the ranker kv-memory needs two training dialogues or more")
