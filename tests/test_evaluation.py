@@ -17,7 +17,8 @@ from personae.evaluation.speaker import Speaker
 from personae.runs import Run
 
 TEXT = {"f1", "bleu", "bleu_p1", "bleu_p2", "dist1", "dist2"}
-FLOORS = {"constant", "constant:convai2", "copy_last", "copy_persona"}
+FLOORS = {"constant", "constant:convai2", "constant:fluent", "copy_last", "copy_persona", "retrieval"}
+TRAINED = {"constant", "constant:fluent", "retrieval"}
 CONVAI2 = (
     "1 your persona: i bake .\n2 your persona: i am tall .\n"
     "3 hi !\thello there .\n4 what do you do ?\ti bake bread and cakes for a living .\n"
@@ -77,8 +78,9 @@ def test_every_metric_of_model_and_floors_with_signature_and_interval(scored):
     assert found["model"].keys() >= TEXT | accuracies | likelihoods
     assert found["floors"].keys() >= FLOORS
     short = found["data"]["sha256"][:12]
+    assert found["floors"]["human"].keys() & TEXT == {"dist1", "dist2"}
     for name, row in {"model": found["model"], **found["floors"]}.items():
-        assert row.keys() >= TEXT | accuracies
+        assert name == "human" or row.keys() >= TEXT | accuracies
         assert name == "model" or not row.keys() & likelihoods
         for score in row.values():
             assert f"|data:{short}|" in score["signature"]
@@ -165,8 +167,9 @@ def test_without_training_data_the_rest_is_scored_and_it_is_said(tiny_run, quest
     shutil.copytree(tiny_run, copy)
     (copy / "data" / "train.jsonl").unlink()
     found = evaluate(Run(copy), [questions], tmp_path / "out", limit=4)
-    assert found.floors.keys() == FLOORS - {"constant"}
+    assert found.floors.keys() == FLOORS - TRAINED | {"human"}
     assert found.unseen is None
+    assert "the floors constant, constant:fluent, retrieval and" in found.notes[0]
     assert "no training data" in found.notes[0]
 
 

@@ -81,6 +81,8 @@ def tiny_overrides(name: str, folder: Path) -> list[str]:
         "train.batch=4",
         f"train.accumulation={min(recipe.train.accumulation, 2)}",
         "train.precision=fp32",
+        "train.start_from=null",
+        f"train.candidates={min(recipe.train.candidates, 3)}",
     ]
 
 

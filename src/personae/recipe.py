@@ -96,7 +96,8 @@ class TrainRecipe:
     the hardware has it), bf16 or fp32. ``fusion_rate``: the fusion's learning rate as a multiple of ``lr``.
     ``candidates``: so many replies per example, the gold one among them, for a model with a candidate head to tell
     it from; the others are drawn anew in every epoch, from the example's own distractors or, where those are too
-    few, from other conversations.
+    few, from other conversations. ``start_from``: the folder of a run whose weights and words this one starts with;
+    what that run lacks, such as a candidate head, starts at random.
     """
 
     epochs: float = 1.0
@@ -117,6 +118,7 @@ class TrainRecipe:
     log_every: int = 20
     buckets: bool = True
     candidates: int = 0
+    start_from: str | None = None
     seed: int = 0
 
 
@@ -343,6 +345,8 @@ def _check_values(recipe: Recipe) -> None:
             _above_zero(key, number)
     if train.candidates < 0 or train.candidates == 1:
         raise UserError(f"train.candidates={train.candidates}: give 2 or more, the gold reply among them, or 0")
+    if train.start_from is not None and recipe.model.weights is not None:
+        raise UserError(f"train.start_from={train.start_from} has all weights: set model.weights=null")
     for name in ("clip", "weight_decay"):
         if not getattr(train, name) >= 0:
             raise UserError(f"train.{name}={getattr(train, name)} should be 0 or more")

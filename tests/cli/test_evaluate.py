@@ -26,8 +26,10 @@ def test_model_and_floors_stand_in_one_table(tiny_run, questions, tmp_path):
     lines = result.stdout.splitlines()
     assert "6 examples of 2 conversations" in lines[0]
     words = next(at for at, line in enumerate(lines) if line.split()[:2] == ["f1", "bleu"])
-    rows = {line.split()[0] for line in lines[words + 2 : words + 7]}
-    assert rows == {"model", "constant", "constant:convai2", "copy_last", "copy_persona"}
+    rows = {line.split()[0] for line in lines[words + 2 : words + 9]}
+    floors = {"constant", "constant:convai2", "constant:fluent", "copy_last", "copy_persona", "retrieval"}
+    assert rows == {"model", *floors}
+    assert any(line.startswith("human") or line.startswith(" human") for line in lines)
     assert "persona_accuracy" in result.stdout
     assert "f1|n:6|conv:2|" in result.stdout
     assert str(tmp_path / "scores.json") in lines[-2]

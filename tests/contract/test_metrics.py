@@ -10,7 +10,7 @@ import pytest
 
 from personae._version import __version__
 from personae.errors import UserError
-from personae.metrics import Metric, Reply, Score
+from personae.metrics import Metric, Ranking, Reply, Score
 from personae.metrics.reply import Forced, Weighed, WordNats
 from personae.metrics.sample import Sample, chunks
 
@@ -63,6 +63,7 @@ def reply(number: int, draw: random.Random) -> Reply:
         tokens=7,
         answer=(gold.split()[0],),
         tags={"kind": KINDS[number % 3], "ability": KINDS[number % 3], "split": "seen"},
+        ranking=Ranking((draw.random(),), tuple(draw.random() for _ in range(19))),
         forced=Forced(tuple(draw.choices(range(9), k=5)), (*draw.choices(range(8), k=4), 8)),
         word_nats=WordNats(20 + draw.random(), 0.01, 6, 1, "abc"),
         weighed=Weighed((number % 4,), tuple(draw.choices(range(4), k=5)), tuple(draw.choices(range(9), k=5)), 4),

@@ -85,6 +85,12 @@ def test_the_search_finds_the_constant(convai2: list[Dialogue]) -> None:
     assert best_constant([dialogue.response for dialogue in convai2]) == CONVAI2_CONSTANT
 
 
+def test_the_search_finds_a_fluent_constant_above_that_of_the_literature(convai2: list[Dialogue]) -> None:
+    floor = Floor.build("constant:fluent", training=convai2)
+    assert floor.text == "i like to do . what are you ? i am well , that is my favorite"
+    assert round(Metric.build("f1").measure(floor.replies(convai2)).value, 2) == 21.24
+
+
 def test_half_width_of_f1_by_conversation(convai2: list[Dialogue]) -> None:
     score = Metric.build("f1").measure(Floor.build("copy_last").replies(convai2))
     assert "|n:7801|conv:1000|" in score.signature

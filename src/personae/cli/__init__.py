@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from personae.cli import analyse, chat, compare, data, demo, evaluate, explain, listing, reply, score, train
+from personae.cli import analyse, chat, compare, data, demo, evaluate, explain, listing, rank, reply, score, train
 from personae.cli.frame import Frame, print_version
 
-COMMANDS = (demo, train, evaluate, score, compare, analyse, chat, reply, explain, data, listing)
+COMMANDS = (demo, train, evaluate, score, rank, compare, analyse, chat, reply, explain, data, listing)
 
 app = typer.Typer(
     cls=Frame,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from personae.evaluation.scores import Scores
     from personae.scoring.published import Table
 
-UNSEEN = ("perplexity_token", "persona_accuracy", "f1")
+UNSEEN = ("perplexity_token", "persona_accuracy", "f1", "hits1")
 
 Data = Annotated[
     list[Path] | None, typer.Option(metavar="FILE", help="What to score on; may be repeated.", show_default=False)
@@ -42,6 +42,13 @@ Out = Annotated[
 ]
 Batch = Annotated[int, typer.Option(help="Replies made at once; changes the speed only.")]
 Seed = Annotated[int, typer.Option(help="Decides what sampling draws.")]
+Candidates = Annotated[
+    str,
+    typer.Option(
+        metavar="HOW",
+        help="Rank the data's candidate replies: by likelihood, by the model's candidate head, or none.",
+    ),
+]
 Record = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Also keep the scores with recipe and training in FILE, as under results/."),
@@ -74,6 +81,7 @@ def evaluate_command(
     batch: Batch = 64,
     seed: Seed = 0,
     precision: Precision = "fp32",
+    candidates: Candidates = "none",
     metrics: Metrics = None,
     dictionary: Dictionary = None,
     tolerance: Tolerance = None,
@@ -93,6 +101,7 @@ def evaluate_command(
     folder = out or default_folder(run, data or [], limit)
     decoding = read_decoding(Run(run), overrides or [])
     chosen: dict[str, Any] = {"reader": reader, "limit": limit, "batch": batch, "seed": seed, "precision": precision}
+    chosen["candidates"] = candidates
     with quiet(), progress() as tell:
         evaluation = evaluate(Run(run), data or [], folder, **chosen, decoding=decoding, further=further, tell=tell)
     if record is not None:
@@ -174,9 +183,9 @@ def chosen(scores: "Scores", columns: Sequence[str]) -> "Scores":
     return {name: score for name, score in scores.items() if not columns or name in columns}
 
 
-def print_unseen(unseen: "Unseen", columns: Sequence[str] = ()) -> None:
+def print_unseen(unseen: "Unseen", columns: Sequence[str] = (), trained: str = "run") -> None:
     """Print how many examples have a persona that the model knows, and the main scores on the others."""
-    print(f"{1 - unseen.share:.1%} of the examples have a persona that the run was trained on\n")
+    print(f"{1 - unseen.share:.1%} of the examples have a persona that the {trained} was trained on\n")
     if 0 < unseen.share < 1:
         print_group(f"the {unseen.examples} other examples", columns or UNSEEN, unseen.scores)
 

@@ -53,6 +53,7 @@ KINDS: dict[str, Callable[[], Rows]] = {
     "recipes": recipes,
     "engines": registered("personae.compare.engine", "Engine"),
     "floors": registered("personae.metrics.floors", "Floor"),
+    "rankers": registered("personae.ranking", "Ranker"),
     "published": published,
 }
 

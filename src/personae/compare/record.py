@@ -28,13 +28,14 @@ def write_record(path: Path, comparison: Comparison, about: str) -> None:
 
 def unplaced(recipe: Mapping[str, Any]) -> dict[str, Any]:
     """A recipe with local files and folders by their names; names of a hub stay whole."""
-    data, text, model = recipe["data"], recipe["text"], recipe["model"]
+    data, text, model, train = recipe["data"], recipe["text"], recipe["model"], recipe["train"]
     files = {split: [Path(name).name for name in data[split]] for split in ("train", "valid")}
     return {
         **recipe,
         "data": {**data, **files},
         "text": {**text, "tokenizer": last_part(text["tokenizer"])},
         "model": {**model, "weights": last_part(model["weights"])},
+        "train": {**train, "start_from": last_part(train.get("start_from"))},
     }
 
 

@@ -14,6 +14,7 @@ from personae.evaluation.predictions import Said, make_reply
 from personae.evaluation.speaker import Speaker
 from personae.metrics import Metric, Reply
 from personae.metrics.convai2 import ConvAI2Perplexity
+from personae.metrics.hits import Ranked
 from personae.metrics.teacher_forced import TeacherForcedMacroF1
 from personae.text.dialogue import Dialogue
 from personae.text.pack import Packed
@@ -54,13 +55,16 @@ class Further:
         assert self.dictionary is not None
         return read_dictionary(self.dictionary)
 
-    def check(self, dialogues: Sequence[Dialogue]) -> None:
-        """Refuse, before anything is computed, what cannot be measured on ``dialogues``."""
+    def check(self, dialogues: Sequence[Dialogue], ranked: bool = False) -> None:
+        """Refuse, before anything is computed, what cannot be measured on ``dialogues``; ``ranked``: candidates are."""
         if self.dictionary is not None:
             self.words  # noqa: B018  (read now: a file that cannot be read is told before hours of work)
         replies = [make_reply(dialogue, Said("", 0.0, 1)) for dialogue in dialogues]
         for name in self.metrics:
-            if name not in (FORCED, WORDS) and not Metric.build(name).applies(replies):
+            ranks = issubclass(Metric.get(name), Ranked)
+            if ranks and not ranked:
+                raise UserError(f"--metrics {name} ranks candidates: give --candidates likelihood or head too")
+            if not ranks and name not in (FORCED, WORDS) and not Metric.build(name).applies(replies):
                 raise UserError(f"--metrics {name}: the data lack what it rests on, or personae score measures it")
 
     def add(

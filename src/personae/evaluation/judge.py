@@ -6,7 +6,8 @@ from typing import Any
 
 from personae.errors import UserError
 from personae.evaluation.familiar import training_data, unseen_personas
-from personae.evaluation.scores import Candidate, Fields, Scores, as_plain, make_floors
+from personae.evaluation.ranks import rank_floors, ranked
+from personae.evaluation.scores import Candidate, Fields, Scores, as_plain, floor_names, make_floors
 from personae.runs import Run
 from personae.text.dialogue import Dialogue
 
@@ -79,10 +80,10 @@ def judge(
 ) -> Evaluation:
     """Score ``model``, where there is one, and every floor on ``dialogues``.
 
-    ``training`` are the dialogues that the model was trained on: without them there is no ``constant`` floor
+    ``training`` are the dialogues that the model was trained on: without them there are no floors found on them
     and no word on unseen personas. ``stamp`` goes into every signature; ``named`` metrics are measured too.
     """
-    floors = make_floors(dialogues, training)
+    floors = make_floors(dialogues, training) | (rank_floors(dialogues) if ranked(model, dialogues) else {})
     candidates = {**({MODEL: model} if model else {}), **floors}
     scores: dict[str, Scores] = {}
     for done, (name, candidate) in enumerate(candidates.items()):
@@ -124,5 +125,6 @@ def known_dialogues(run: Run) -> tuple[list[Dialogue] | None, list[str]]:
     try:
         return training_data(run).dialogues, []
     except UserError as error:
-        note = "the floor 'constant' and the examples with unseen personas are left out: no training data"
+        lost = ", ".join(name for name in floor_names(True) if name not in floor_names(False))
+        note = f"the floors {lost} and the examples with unseen personas are left out: no training data"
         return None, [f"{note} ({error})"]

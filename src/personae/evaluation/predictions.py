@@ -10,7 +10,7 @@ from typing import Any
 
 from personae.data.files import read_text
 from personae.errors import UserError
-from personae.metrics import Reply
+from personae.metrics import Ranking, Reply
 from personae.text.dialogue import Dialogue
 
 PREDICTIONS = "predictions.jsonl"
@@ -19,11 +19,15 @@ JOURNAL = "predictions.part.jsonl"
 
 @dataclass(frozen=True)
 class Said:
-    """What a model made of one dialogue: its reply, and the nats of the gold one over ``tokens`` tokens."""
+    """What a model made of one dialogue: its reply, and the nats of the gold one over ``tokens`` tokens.
+
+    ``ranking``: what it made of the candidates, where it was asked.
+    """
 
     prediction: str
     nats: float
     tokens: int
+    ranking: Ranking | None = None
 
 
 def make_reply(dialogue: Dialogue, said: Said) -> Reply:
@@ -37,6 +41,7 @@ def make_reply(dialogue: Dialogue, said: Said) -> Reply:
         tokens=said.tokens,
         answer=dialogue.answer,
         tags=dialogue.tags,
+        ranking=said.ranking,
     )
 
 
@@ -92,7 +97,8 @@ class Journal:
 
     def _lines(self, said: Mapping[int, Said]) -> Iterator[str]:
         for index, each in said.items():
-            yield json.dumps([index, each.prediction, each.nats, each.tokens], ensure_ascii=False) + "\n"
+            line = [index, each.prediction, each.nats, each.tokens, _plain(each.ranking)]
+            yield json.dumps(line, ensure_ascii=False) + "\n"
 
     def _kept(self) -> Iterator[tuple[int, Said]]:
         """What an interrupted evaluation of the same left; a half-written last line is passed over."""
@@ -103,12 +109,13 @@ class Journal:
             return
         with suppress(ValueError):
             for line in lines[:-1]:
-                index, prediction, nats, tokens = json.loads(line)
-                yield index, Said(prediction, nats, tokens)
+                index, prediction, nats, tokens, ranking = json.loads(line)
+                yield index, Said(prediction, nats, tokens, _ranking(ranking))
 
 
 def _record(index: int, dialogue: Dialogue, said: Said) -> dict[str, Any]:
-    """One line; the candidates stay out of it."""
+    """One line; of the candidates it has scores only, where they were ranked."""
+    ranked = {} if said.ranking is None else {"ranking": _plain(said.ranking)}
     return {
         "id": index,
         "conversation": dialogue.conversation,
@@ -120,6 +127,7 @@ def _record(index: int, dialogue: Dialogue, said: Said) -> dict[str, Any]:
         "tokens": said.tokens,
         "answer": dialogue.answer,
         "tags": dict(dialogue.tags),
+        **ranked,
     }
 
 
@@ -142,7 +150,21 @@ def _parse(line: str, where: str) -> Reply:
         tokens=values.get("tokens"),
         answer=tuple(values.get("answer") or ()),
         tags=values.get("tags") or {},
+        ranking=_ranking(values.get("ranking")),
     )
+
+
+def _plain(ranking: Ranking | None) -> dict[str, Sequence[float]] | None:
+    return None if ranking is None else {"right": ranking.right, "wrong": ranking.wrong}
+
+
+def _ranking(values: Mapping[str, Sequence[float]] | None) -> Ranking | None:
+    return None if values is None else Ranking(tuple(values["right"]), tuple(values["wrong"]))
+
+
+def _is_ranking(value: Any) -> bool:
+    sides = [value.get(side) for side in ("right", "wrong")] if isinstance(value, dict) else [None]
+    return all(isinstance(side, list) and all(type(score) in (int, float) for score in side) for side in sides)
 
 
 def _is_texts(value: Any) -> bool:
@@ -165,5 +187,6 @@ _FIELDS: Mapping[str, tuple[str, Any]] = {
     "nats": ("a number", _maybe(lambda value: type(value) in (int, float))),
     "tokens": ("a whole number", _maybe(lambda value: type(value) is int)),
     "answer": ("a list of texts", _maybe(_is_texts)),
+    "ranking": ("an object of two lists of numbers, right and wrong,", _maybe(_is_ranking)),
     "tags": ("an object of texts", _maybe(lambda value: isinstance(value, dict) and _is_texts([*value.values()]))),
 }

@@ -29,6 +29,8 @@ def write_record(path: Path, run: Run, evaluation: Recordable, about: str) -> No
     recipe = run.recipe().as_dict()
     for split in ("train", "valid"):
         recipe["data"][split] = [Path(name).name for name in recipe["data"][split]]
+    first = recipe["train"]["start_from"]
+    recipe["train"]["start_from"] = first and Path(first).name
     training = {key: report[key] for key in TRAINING}
     training["data"] = {split: unlisted(part) for split, part in training["data"].items()}
     write_json(path, {"about": about, "recipe": recipe, "training": training, **{**scores, "run": run.folder.name}})

@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from personae.metrics import Metric, Reply, Score, measure_all
-from personae.metrics.floors import CopyPersona, Floor
+from personae.metrics.floors import Floor
+from personae.metrics.hits import Ranked
 from personae.text.dialogue import Dialogue
 
 Fields = Mapping[str, object]
@@ -13,10 +14,22 @@ Scores = Mapping[str, Score]
 
 
 class Candidate:
-    """Something that replied: a model or a floor. ``spoken`` says in its signatures how it came by its words."""
+    """Something that replied: a model or a floor. ``spoken`` says in its signatures how it came by its words.
 
-    def __init__(self, replies: Sequence[Reply], spoken: Fields, text: str | None = None) -> None:
-        self.replies, self.spoken, self.text = replies, spoken, text
+    ``ranked`` says how it ranked candidates (None: as ``spoken`` does); ``only``: the one kind of metric that is
+    meant for it (None: all).
+    """
+
+    def __init__(
+        self,
+        replies: Sequence[Reply],
+        spoken: Fields,
+        text: str | None = None,
+        ranked: Fields | None = None,
+        only: type[Metric] | None = None,
+    ) -> None:
+        self.replies, self.spoken, self.text, self.only = replies, spoken, text, only
+        self.ranked = spoken if ranked is None else ranked
 
     def score(self, stamp: Fields, at: Sequence[int] | None = None, named: Sequence[str] = ()) -> dict[str, Score]:
         """Every metric that applies, on all replies or those at the positions ``at``.
@@ -25,16 +38,24 @@ class Candidate:
         ``applicable``.
         """
         replies = self.replies if at is None else [self.replies[each] for each in at]
-        scores = measure_all(applicable(replies, named), replies)
+        scores = measure_all(applicable(replies, named, self.only), replies)
         return {name: stamped(score, self._fields(name, stamp)) for name, score in scores.items()}
 
     def _fields(self, name: str, stamp: Fields) -> Fields:
+        if issubclass(Metric.get(name), Ranked):
+            return {**stamp, **self.ranked}
         return {**stamp, **self.spoken} if Metric.get(name).reads_predictions else stamp
 
 
-def applicable(replies: Sequence[Reply], named: Sequence[str] = ()) -> dict[str, Metric]:
-    """Every metric measured by default, or ``named``, that finds in ``replies`` what it rests on."""
-    metrics = {name: Metric.build(name) for name in Metric.names() if Metric.get(name).default or name in named}
+def applicable(
+    replies: Sequence[Reply], named: Sequence[str] = (), only: type[Metric] | None = None
+) -> dict[str, Metric]:
+    """Every metric measured by default, or ``named``, that finds in ``replies`` what it rests on.
+
+    ``only``: those of one kind (None: of any).
+    """
+    kinds = {name: Metric.get(name) for name in Metric.names() if Metric.get(name).default or name in named}
+    metrics = {name: Metric.build(name) for name, kind in kinds.items() if only is None or issubclass(kind, only)}
     return {name: metric for name, metric in metrics.items() if metric.applies(replies)}
 
 
@@ -46,17 +67,19 @@ def stamped(score: Score, fields: Fields) -> Score:
 
 
 def make_floors(dialogues: Sequence[Dialogue], training: Sequence[Dialogue] | None) -> dict[str, Candidate]:
-    """Every floor's replies to ``dialogues``; ``constant`` is left out without ``training`` to be found on."""
-    names = [name for name in Floor.names() if name != "constant" or training is not None]
-    return {name: make_floor(name, dialogues, training) for name in names}
+    """Every floor's replies to ``dialogues``; those found on the training split are left out without ``training``."""
+    return {name: make_floor(name, dialogues, training) for name in floor_names(training is not None)}
+
+
+def floor_names(trained: bool) -> list[str]:
+    """The floors that can be made, with or without a training split."""
+    return [name for name in Floor.names() if trained or not Floor.get(name).needs_training]
 
 
 def make_floor(name: str, dialogues: Sequence[Dialogue], training: Sequence[Dialogue] | None) -> Candidate:
     """The replies of the floor called ``name``."""
-    floor = Floor.build(name, training=training) if name == "constant" else Floor.build(name)
-    seed = {"seed": floor.seed} if isinstance(floor, CopyPersona) else {}
-    text = floor.reply(dialogues[0], 0) if name.startswith("constant") else None
-    return Candidate(floor.replies(dialogues), {"floor": name, **seed}, text)
+    floor = Floor.build(name, training=training) if Floor.get(name).needs_training else Floor.build(name)
+    return Candidate(floor.replies(dialogues), {"floor": name, **floor.facts()}, floor.text)
 
 
 def as_plain(scores: Scores) -> dict[str, dict[str, Any]]:

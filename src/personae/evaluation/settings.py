@@ -13,11 +13,14 @@ from personae._version import __version__
 from personae.data.load import Loaded, load
 from personae.decoding import PUBLISHED, Decoding
 from personae.errors import UserError, nearest
+from personae.ranking import require_candidates
 from personae.runs import Run
 from personae.training.trainer import has_bf16
 
 SHORT = 12
 PRECISIONS = ("fp32", "bf16")
+UNRANKED = "none"
+RANKINGS = (UNRANKED, "likelihood", "head")
 LIBRARIES = ("torch", "transformers", "sacrebleu")
 
 
@@ -26,7 +29,8 @@ class Settings:
     """How replies are made.
 
     ``limit``: the first so many examples (None: all); ``batch``: replies at once; ``seed``: of sampling;
-    ``precision``: fp32, or bf16 for a model's own replies: faster, but near ties may fall otherwise.
+    ``precision``: fp32, or bf16 for a model's own replies: faster, but near ties may fall otherwise;
+    ``candidates``: what the model ranks candidate replies by, always in fp32.
     """
 
     decoding: Decoding
@@ -34,6 +38,7 @@ class Settings:
     batch: int = 64
     seed: int = 0
     precision: str = "fp32"
+    candidates: str = UNRANKED
 
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1:
@@ -43,13 +48,19 @@ class Settings:
         if self.precision not in PRECISIONS:
             hint = nearest(self.precision, PRECISIONS)
             raise UserError(f"precision='{self.precision}'.{hint} Choose one of: {', '.join(PRECISIONS)}")
+        if self.candidates not in RANKINGS:
+            hint = nearest(self.candidates, RANKINGS)
+            raise UserError(f"candidates='{self.candidates}'.{hint} Choose one of: {', '.join(RANKINGS)}")
         if self.precision == "bf16" and not has_bf16():
             raise UserError("precision=bf16: this machine has no bf16 units; leave it at fp32")
 
     def read(self, paths: Sequence[str | Path], reader: str | None, on_error: str) -> Loaded:
-        """The examples to score; the hash is that of the whole files."""
+        """The examples to score; the hash is that of the whole files. Raises ``UserError`` where candidates lack."""
         data = load(paths, reader, on_error)
-        return replace(data, dialogues=data.dialogues[: self.limit])
+        data = replace(data, dialogues=data.dialogues[: self.limit])
+        if self.candidates != UNRANKED:
+            require_candidates(data.dialogues)
+        return data
 
     def stamp(self, data: Loaded) -> dict[str, object]:
         """What every signature says of the data."""
@@ -97,5 +108,6 @@ def facts(run: Run, paths: Sequence[str | Path], data: Loaded, settings: Setting
         "batch": settings.batch,
         "seed": settings.seed,
         "precision": {"gold_replies": "fp32", "replies": settings.precision},
+        "candidates": settings.candidates,
         "versions": versions(),
     }

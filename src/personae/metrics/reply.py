@@ -57,13 +57,26 @@ class Weighed:
 
 
 @dataclass(frozen=True)
+class Ranking:
+    """Scores of the candidate replies to one dialogue, the higher the better.
+
+    ``right`` are those of the candidates that are a gold reply after normalisation, ``wrong`` those of all others,
+    in the order of the data.
+    """
+
+    right: tuple[float, ...]
+    wrong: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Reply:
     """One scored reply: a line of ``predictions.jsonl``.
 
     ``conversation`` is the unit that intervals are drawn by. ``nats`` is the negative log-likelihood of the
     gold reply in nats over ``tokens`` tokens, end token included (None without a model). ``answer`` holds
-    the words that a right reply must contain, where the corpus knows them. ``forced``, ``word_nats`` and ``weighed``
-    are there only where the metrics that rest on them were asked for.
+    the words that a right reply must contain, where the corpus knows them; ``ranking`` what candidate replies
+    scored, where they were ranked. ``forced``, ``word_nats`` and ``weighed`` are there only where the metrics that
+    rest on them were asked for.
     """
 
     prediction: str
@@ -74,6 +87,7 @@ class Reply:
     tokens: int | None = None
     answer: tuple[str, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
+    ranking: Ranking | None = None
     forced: Forced | None = None
     word_nats: WordNats | None = None
     weighed: Weighed | None = None

@@ -19,6 +19,7 @@ from personae.text.pack import REPLY, parts_of
 from personae.training.checkpoints import MarkComplete, newest_checkpoint
 from personae.training.corpus import Corpus, prepare
 from personae.training.curve import draw_curve
+from personae.training.start import start_from
 from personae.training.trainer import DialogueTrainer, Report, TimeBudget
 
 Tell = Callable[[int, int, dict[str, float]], None]
@@ -125,6 +126,8 @@ def make_model(recipe: Recipe, corpus: Corpus) -> tuple[DialogueModel, list[str]
     }
     chosen = recipe.model
     model = DialogueModel.get(chosen.name).create(chosen.sources, chosen.fusion, ids, chosen.options)
+    if recipe.train.start_from is not None:
+        return model, start_from(model, recipe.train.start_from).lines()
     if chosen.weights is None:
         return model, []
     return model, model.load_decoder(chosen.weights).lines()

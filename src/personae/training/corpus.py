@@ -18,6 +18,7 @@ from personae.text.pack import REPLY, Packer
 from personae.text.style import restyle
 from personae.text.tokenizer import load_tokenizer, train_tokenizer
 from personae.training.examples import CandidateDataset, PackedDataset, Replies
+from personae.training.start import same_words
 
 
 @dataclass(frozen=True)
@@ -98,12 +99,20 @@ def generate(options: dict[str, Any], folder: Path) -> dict[str, Path]:
 
 
 def make_tokenizer(recipe: Recipe, folder: Path, dialogues: Iterable[Dialogue]) -> PreTrainedTokenizerFast:
-    """The recipe's tokenizer, or one trained on ``dialogues``, which a run in ``folder`` keeps."""
+    """The recipe's tokenizer, or that of the run it starts from, or one trained on ``dialogues``.
+
+    A run in ``folder`` keeps the latter two.
+    """
+    first = recipe.train.start_from
     if recipe.text.tokenizer is not None:
-        return load_tokenizer(recipe.text.tokenizer)
+        given = load_tokenizer(recipe.text.tokenizer)
+        return given if first is None else same_words(given, first)
     kept = folder / "tokenizer"
     if not Run(folder).recipe_file.exists():
-        train_tokenizer(sorted(texts(dialogues)), recipe.text.vocabulary).save_pretrained(kept)
+        if first is None:
+            train_tokenizer(sorted(texts(dialogues)), recipe.text.vocabulary).save_pretrained(kept)
+        else:
+            Run(first).tokenizer().save_pretrained(kept)
     return load_tokenizer(kept)
 
 

@@ -1,10 +1,8 @@
-"""Floors: replies that cost nothing, scored beside every model. A metric that they win measures little.
+"""The bag of words with the best word F1, which no published system of ConvAI2 reaches.
 
 Shapes: N sampled replies, W candidate words.
 """
 
-import random
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -12,82 +10,40 @@ from itertools import islice
 import numpy as np
 
 from personae.errors import UserError
-from personae.metrics.base import Reply
 from personae.metrics.bootstrap import Floats
+from personae.metrics.floors.base import Floor
 from personae.metrics.normalize import normalized_tokens
-from personae.registry import Registrable
 from personae.text.dialogue import Dialogue
 
 CONVAI2_CONSTANT = "i you to my do is i that and like are"
-
-
-class Floor(Registrable, ABC):
-    """A reply made without any model."""
-
-    @abstractmethod
-    def reply(self, dialogue: Dialogue, index: int) -> str:
-        """Reply to ``dialogue``, the one at ``index`` (0-based) of its file."""
-
-    def replies(self, dialogues: Iterable[Dialogue]) -> list[Reply]:
-        """Reply to every dialogue, ready for ``Metric.measure``; no likelihoods, since there is no model."""
-        return [
-            Reply(
-                prediction=self.reply(dialogue, index),
-                references=dialogue.golds,
-                conversation=dialogue.conversation,
-                sources=dialogue.sources,
-                answer=dialogue.answer,
-                tags=dialogue.tags,
-            )
-            for index, dialogue in enumerate(dialogues)
-        ]
 
 
 @Floor.register("constant:convai2")
 class ConvAI2Constant(Floor):
     """The bag of words that scores F1 22.98 on ConvAI2 validation, more than any published system."""
 
-    def reply(self, dialogue: Dialogue, index: int) -> str:
-        """The constant."""
-        return CONVAI2_CONSTANT
-
-
-@Floor.register("constant")
-class Constant(Floor):
-    """The bag of words with the best F1 on ``training``; without a training split, ConvAI2's."""
-
-    def __init__(self, training: Iterable[Dialogue] | None = None, sample: int = 5000) -> None:
-        """Search on the first ``sample`` dialogues of ``training``."""
-        self.text = CONVAI2_CONSTANT
-        if training is not None:
-            self.text = best_constant([dialogue.response for dialogue in islice(training, sample)])
+    text = CONVAI2_CONSTANT
 
     def reply(self, dialogue: Dialogue, index: int) -> str:
         """The constant."""
         return self.text
 
 
-@Floor.register("copy_last")
-class CopyLast(Floor):
-    """The last text of the context, word for word; empty where there is none."""
+@Floor.register("constant")
+class Constant(Floor):
+    """The bag of words with the best F1 on ``training``; without a training split, ConvAI2's."""
+
+    needs_training = True
+
+    def __init__(self, training: Iterable[Dialogue] | None = None, sample: int = 5000) -> None:
+        """Search on the first ``sample`` dialogues of ``training``."""
+        self.text: str = CONVAI2_CONSTANT
+        if training is not None:
+            self.text = best_constant([dialogue.response for dialogue in islice(training, sample)])
 
     def reply(self, dialogue: Dialogue, index: int) -> str:
-        """The last utterance before the reply."""
-        context = dialogue.sources.get("context", ())
-        return context[-1] if context else ""
-
-
-@Floor.register("copy_persona")
-class CopyPersona(Floor):
-    """One persona sentence drawn by seed and index; empty where there is none."""
-
-    def __init__(self, seed: int = 0) -> None:
-        self.seed = seed
-
-    def reply(self, dialogue: Dialogue, index: int) -> str:
-        """A persona sentence, the same in every run."""
-        persona = dialogue.sources.get("persona", ())
-        return random.Random(f"{self.seed}:{index}").choice(persona) if persona else ""
+        """The constant."""
+        return self.text
 
 
 def best_constant(replies: Sequence[str], candidates: int = 300) -> str:
@@ -97,7 +53,7 @@ def best_constant(replies: Sequence[str], candidates: int = 300) -> str:
     """
     golds = [normalized_tokens(reply) for reply in replies]
     words = _frequent(golds, candidates)
-    counts, lengths = _count_matrix(golds, words), np.array([len(gold) for gold in golds], float)
+    counts, lengths = count_matrix(golds, words), np.array([len(gold) for gold in golds], float)
     bag, shared, best = np.zeros(len(words), int), np.zeros(len(golds)), 0.0
     chosen: list[str] = []
     while True:
@@ -120,7 +76,7 @@ def _frequent(golds: list[list[str]], size: int) -> list[str]:
     return sorted(spread, key=lambda word: (-spread[word], word))[:size]
 
 
-def _count_matrix(golds: list[list[str]], words: list[str]) -> Floats:
+def count_matrix(golds: list[list[str]], words: list[str]) -> Floats:
     """How often each word occurs in each reply: (N, W)."""
     column = {word: number for number, word in enumerate(words)}
     counts = np.zeros((len(golds), len(words)))
