@@ -1,6 +1,7 @@
 """What every registered metric promises."""
 
 import random
+from typing import ClassVar
 
 import pytest
 
@@ -10,6 +11,23 @@ from personae.metrics import Metric, Reply, Score
 
 WORDS = ("i", "you", "like", "dogs", "cats", "and", "my", "mother", "sings", "in", "town", "today")
 KINDS = ("persona", "context", "both")
+
+
+class ByLength:
+    """A judge that anything can be asked."""
+
+    fields: ClassVar = {"checker": "by-length"}
+
+    def __call__(self, claims):
+        return [len(claim.sentence + claim.reply) % 3 - 1 for claim in claims]
+
+
+# What a metric cannot be built without, by its name.
+OPTIONS = {"c_score": {"judge": ByLength()}}
+
+
+def build(name: str) -> Metric:
+    return Metric.build(name, **OPTIONS.get(name, {}))
 
 
 def reply(number: int, draw: random.Random) -> Reply:
@@ -36,13 +54,13 @@ def replies() -> list[Reply]:
 
 @pytest.fixture(scope="module", params=Metric.names())
 def scored(request: pytest.FixtureRequest, replies: list[Reply]) -> tuple[str, Score]:
-    return request.param, Metric.build(request.param).measure(replies)
+    return request.param, build(request.param).measure(replies)
 
 
 def test_the_order_of_replies_does_not_matter(scored: tuple[str, Score], replies: list[Reply]) -> None:
     name, score = scored
     shuffled = random.Random(1).sample(replies, len(replies))
-    again = Metric.build(name).measure(shuffled)
+    again = build(name).measure(shuffled)
     assert again.value == pytest.approx(score.value, rel=1e-9)
     assert again.signature == score.signature
     assert again.interval == (score.interval and pytest.approx(score.interval, rel=1e-9))
@@ -67,7 +85,7 @@ def test_the_signature_names_metric_sample_and_version(scored: tuple[str, Score]
 def test_replies_with_empty_predictions_are_counted(scored: tuple[str, Score], replies: list[Reply]) -> None:
     name, score = scored
     spoken = [one for one in replies if one.prediction]
-    without = Metric.build(name).measure(spoken)
+    without = build(name).measure(spoken)
     assert f"n:{len(spoken)}" in without.signature.split("|")
     assert len(spoken) < 80
     assert "n:80" in score.signature.split("|")
@@ -76,7 +94,7 @@ def test_replies_with_empty_predictions_are_counted(scored: tuple[str, Score], r
 @pytest.mark.parametrize("name", Metric.names())
 def test_an_empty_list_is_the_users_error(name: str) -> None:
     with pytest.raises(UserError):
-        Metric.build(name).measure([])
+        build(name).measure([])
 
 
 @pytest.mark.parametrize("name", Metric.names())

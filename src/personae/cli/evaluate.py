@@ -9,14 +9,15 @@ import typer
 
 from personae.cli import show
 from personae.cli.quiet import quiet
-from personae.cli.talking import Overrides, Precision, RunFolder, read_decoding
+from personae.cli.talking import CheckerFolder, Overrides, Precision, RunFolder, open_checker, read_decoding, trust
 from personae.errors import UserError
 
 if TYPE_CHECKING:
+    from personae.consistency import Checker
     from personae.evaluation import Evaluation
     from personae.evaluation.judge import Tell, Unseen
     from personae.evaluation.scores import Scores
-    from personae.metrics import Score
+    from personae.metrics import Metric, Score
 
 # Tables of what belongs together; a metric named nowhere here stands in the last one.
 TABLES = {
@@ -25,6 +26,7 @@ TABLES = {
     "right answers, share": ("persona_accuracy", "context_accuracy", "both_accuracy"),
     "words shared with the gold replies, %": ("f1", "bleu", "bleu_p1", "bleu_p2"),
     "variety of words, %": ("dist1", "dist2"),
+    "agreement with the persona, sum over its sentences": ("c_score",),
 }
 UNSEEN = ("perplexity_token", "persona_accuracy", "f1")
 
@@ -61,6 +63,7 @@ def evaluate_command(
     precision: Precision = "fp32",
     record: Record = None,
     about: About = "",
+    checker: CheckerFolder = None,
     as_json: Json = False,
 ) -> None:
     """Score a run: perplexity, words, right answers, each with its interval and beside the floors."""
@@ -71,6 +74,7 @@ def evaluate_command(
 
     decoding = read_decoding(Run(run), overrides or [])
     folder = out or default_folder(run, data or [], limit)
+    judge = open_checker(checker)
     with quiet(), progress() as tell:
         evaluation = evaluate(
             *(Run(run), data or [], folder),
@@ -81,13 +85,18 @@ def evaluate_command(
             seed=seed,
             precision=precision,
             tell=tell,
+            further=judged_by(judge),
         )
     if record is not None:
         write_record(record, Run(run), evaluation, about)
-    if as_json:
-        show.print_json(evaluation.as_dict())
-    else:
-        print_evaluation(evaluation, folder)
+    print_evaluation(evaluation, folder, as_json, judge)
+
+
+def judged_by(judge: "Checker | None") -> "Mapping[str, Metric]":
+    """The metrics that a checker makes possible."""
+    from personae.metrics import Metric
+
+    return {} if judge is None else {"c_score": Metric.build("c_score", judge=judge)}
 
 
 def check_options(data: Sequence[Path] | None, record: Path | None, about: str) -> None:
@@ -123,8 +132,11 @@ def progress() -> Iterator["Tell"]:
         yield tell
 
 
-def print_evaluation(evaluation: "Evaluation", folder: Path) -> None:
-    """Print the scores as tables, and below them what they rest on."""
+def print_evaluation(evaluation: "Evaluation", folder: Path, as_json: bool, judge: "Checker | None") -> None:
+    """Print the scores as JSON, or as tables and below them what they rest on."""
+    if as_json:
+        show.print_json(evaluation.as_dict())
+        return
     facts = evaluation.facts
     data = facts["data"]
     print(f"{', '.join(data['path'])}: {data['examples']} examples of {data['conversations']} conversations")
@@ -136,6 +148,8 @@ def print_evaluation(evaluation: "Evaluation", folder: Path) -> None:
         print(f"{name}: {text}")
     for note in [*evaluation.notes, cut_note(facts["cuts"])]:
         print(note)
+    if judge is not None:
+        print(f"c_score is the word of a checker: {trust(judge)}")
     print_signatures(evaluation.model)
     print(f"{folder / 'scores.json'}\n{folder / 'predictions.jsonl'}")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from personae.decoding import Decoding
 from personae.evaluation.judge import Evaluation, Tell, judge, known_dialogues
 from personae.evaluation.predictions import Journal, Said, make_reply, read_predictions, write_predictions
-from personae.evaluation.scores import Candidate
+from personae.evaluation.scores import NO_MORE, Candidate, Metrics
 from personae.evaluation.settings import Settings, facts
 from personae.evaluation.speaker import Speaker, plan_batches
 from personae.runs import Run, write_json
@@ -32,14 +32,15 @@ def evaluate(
     precision: str = "fp32",
     training: Sequence[Dialogue] | None = None,
     tell: Tell | None = None,
+    further: Metrics = NO_MORE,
 ) -> Evaluation:
     """Score the model of ``run`` on ``paths`` and write ``predictions.jsonl`` and ``scores.json`` to ``out``.
 
     ``limit`` takes the first so many examples; ``decoding`` is the recipe's unless given; ``seed`` decides what
     sampling draws; ``precision`` "bf16" makes replies faster; ``training`` are the dialogues that the model was
-    trained on (None: read from where the recipe says). ``tell(stage, done, of)`` hears of progress. An
-    evaluation that was interrupted goes on where it stopped. Raises ``UserError`` where run or data cannot be
-    read or a gold reply does not fit.
+    trained on (None: read from where the recipe says). ``tell(stage, done, of)`` hears of progress. ``further``:
+    metrics beside those that apply of themselves, such as a ``c_score`` with its judge. An interrupted evaluation
+    goes on where it stopped. Raises ``UserError`` where run or data cannot be read or a gold reply does not fit.
     """
     start = time.monotonic()
     recipe = run.recipe()
@@ -50,8 +51,8 @@ def evaluate(
     journal = Journal(out, settings.key(run, data))
     said = speak(speaker, packed, journal, settings, tell)
     known, notes = (training, []) if training is not None else known_dialogues(run)
-    replies = [make_reply(*pair) for pair in zip(data.dialogues, said, strict=True)]
-    judged = judge(data.dialogues, Candidate(replies, settings.spoken()), known, settings.stamp(data), tell)
+    model = Candidate([make_reply(*pair) for pair in zip(data.dialogues, said, strict=True)], settings.spoken())
+    judged = judge(data.dialogues, model, known, settings.stamp(data), tell, further)
     more = {"cuts": speaker.packer.cuts.as_dict(), "seconds": round(time.monotonic() - start, 1)}
     evaluation = judged.but(notes=notes, facts={**facts(run, paths, data, settings), **more})
     write_predictions(out, data.dialogues, said)

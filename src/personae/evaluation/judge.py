@@ -6,12 +6,12 @@ from typing import Any
 
 from personae.errors import UserError
 from personae.evaluation.familiar import training_data, unseen_personas
-from personae.evaluation.scores import Candidate, Fields, Scores, as_plain, make_floors
+from personae.evaluation.scores import NO_MORE, Candidate, Fields, Metrics, Scores, as_plain, make_floors
 from personae.runs import Run
 from personae.text.dialogue import Dialogue
 
 Tell = Callable[[str, int, int], None]
-MODEL = "model"
+MODEL, HUMAN = "model", "human"
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class Evaluation:
     """Scores of a model and of the floors on one data set.
 
     ``unseen``: the same on the examples with a persona that the model was not trained on (None: unknown);
-    ``facts``: what was scored and how; ``notes``: what a reader should know, in sentences.
+    ``facts``: what was scored and how; ``notes``: what a reader should know, in sentences; ``human``: what the
+    gold replies score by metrics that need none to compare with, where such were asked for.
     """
 
     model: Scores
@@ -47,11 +48,13 @@ class Evaluation:
     floor_texts: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+    human: Scores = field(default_factory=dict)
 
     @property
     def rows(self) -> dict[str, Scores]:
-        """The model's scores, if there is one, and those of each floor below."""
-        return {**({MODEL: self.model} if self.model else {}), **self.floors}
+        """The scores of the model and of the gold replies, if there are any, and those of each floor below."""
+        first = {name: scores for name, scores in ((MODEL, self.model), (HUMAN, self.human)) if scores}
+        return {**first, **self.floors}
 
     def but(self, **changes: Any) -> "Evaluation":
         """A copy with some fields changed."""
@@ -61,6 +64,7 @@ class Evaluation:
         """The content of ``scores.json``."""
         return {
             MODEL: as_plain(self.model),
+            **({HUMAN: as_plain(self.human)} if self.human else {}),
             "floors": {name: as_plain(scores) for name, scores in self.floors.items()},
             "floor_texts": dict(self.floor_texts),
             "unseen_personas": self.unseen and self.unseen.as_dict(),
@@ -75,11 +79,13 @@ def judge(
     training: Sequence[Dialogue] | None,
     stamp: Fields,
     tell: Tell | None = None,
+    further: Metrics = NO_MORE,
 ) -> Evaluation:
     """Score ``model``, where there is one, and every floor on ``dialogues``.
 
     ``training`` are the dialogues that the model was trained on: without them there is no ``constant`` floor
-    and no word on unseen personas. ``stamp`` goes into every signature.
+    and no word on unseen personas. ``stamp`` goes into every signature. ``further``: metrics to measure beside
+    those that apply of themselves; the gold replies are scored by them too.
     """
     floors = make_floors(dialogues, training)
     candidates = {**({MODEL: model} if model else {}), **floors}
@@ -87,15 +93,16 @@ def judge(
     for done, (name, candidate) in enumerate(candidates.items()):
         if tell:
             tell("scoring", done, len(candidates))
-        scores[name] = candidate.score(stamp)
+        scores[name] = candidate.score(stamp, further=further)
     if tell:
         tell("scoring", len(candidates), len(candidates))
-    unseen = judge_unseen(dialogues, candidates, training, stamp, dict(scores))
+    unseen = judge_unseen(dialogues, candidates, training, stamp, dict(scores), further)
     return Evaluation(
         model=scores.pop(MODEL, {}),
         floors=scores,
         unseen=unseen,
         floor_texts={name: floor.text for name, floor in floors.items() if floor.text is not None},
+        human=next(iter(candidates.values())).gold(stamp, further) if further else {},
     )
 
 
@@ -105,6 +112,7 @@ def judge_unseen(
     training: Sequence[Dialogue] | None,
     stamp: Fields,
     whole: Mapping[str, Scores],
+    further: Metrics = NO_MORE,
 ) -> Unseen | None:
     """Score ``candidates`` on the examples whose persona is none of ``training``: ``whole`` where all are."""
     if training is None or not any(each.sources.get("persona") for each in dialogues):
@@ -113,7 +121,7 @@ def judge_unseen(
     scores = whole
     if len(at) < len(dialogues):
         marked = {**stamp, "only": "unseen-personas"}
-        scores = {name: candidate.score(marked, at) for name, candidate in candidates.items()} if at else {}
+        scores = {name: candidate.score(marked, at, further) for name, candidate in candidates.items()} if at else {}
     return Unseen(len(at), len(at) / len(dialogues), len(training), scores)
 
 

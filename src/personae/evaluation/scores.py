@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from personae.metrics import Metric, Reply, Score, measure_all
@@ -11,6 +12,8 @@ from personae.text.dialogue import Dialogue
 
 Fields = Mapping[str, object]
 Scores = Mapping[str, Score]
+Metrics = Mapping[str, Metric]
+NO_MORE: Metrics = MappingProxyType({})
 
 
 class Candidate:
@@ -19,13 +22,20 @@ class Candidate:
     def __init__(self, replies: Sequence[Reply], spoken: Fields, text: str | None = None) -> None:
         self.replies, self.spoken, self.text = replies, spoken, text
 
-    def score(self, stamp: Fields, at: Sequence[int] | None = None) -> dict[str, Score]:
-        """Every metric that applies, on all replies or those at the positions ``at``.
+    def score(self, stamp: Fields, at: Sequence[int] | None = None, further: Metrics = NO_MORE) -> dict[str, Score]:
+        """Every metric that applies, and those of ``further``, on all replies or those at the positions ``at``.
 
         ``stamp`` goes into each signature, ``spoken`` into those of metrics on the words said.
         """
         replies = self.replies if at is None else [self.replies[each] for each in at]
-        scores = measure_all(applicable(replies), replies)
+        return self._stamped(measure_all({**applicable(replies), **further}, replies), stamp)
+
+    def gold(self, stamp: Fields, further: Metrics) -> dict[str, Score]:
+        """``further`` on the gold replies, the first of each: what a human scores on the same data."""
+        replies = [replace(reply, prediction=reply.references[0]) for reply in self.replies]
+        return Candidate(replies, {"replies": "gold"})._stamped(measure_all(further, replies), stamp)
+
+    def _stamped(self, scores: Scores, stamp: Fields) -> dict[str, Score]:
         return {name: stamped(score, self._fields(name, stamp)) for name, score in scores.items()}
 
     def _fields(self, name: str, stamp: Fields) -> Fields:
