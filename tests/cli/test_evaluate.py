@@ -114,3 +114,44 @@ def test_a_result_is_not_kept_without_a_word_on_it(tmp_path, tiny_run):
     result = CliRunner().invoke(app, ["evaluate", str(tiny_run), "--data", str(data), "--record", str(tmp_path / "a")])
     assert result.exit_code == 2
     assert "--about" in result.stderr
+
+
+def test_a_checker_scores_model_human_and_floors_and_tells_its_accuracy(tiny_run, tiny_checker, questions, tmp_path):
+    result = run(tiny_run, "--data", questions, "--limit", 6, "--out", tmp_path, "--checker", tiny_checker)
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    start = next(at for at, line in enumerate(lines) if line.startswith("agreement with the persona"))
+    rows = [line.split()[0] for line in lines[start + 4 : start + 10]]
+    assert rows == ["model", "human", "constant", "constant:convai2", "copy_last", "copy_persona"]
+    assert any("checker: held-out accuracy 0." in line for line in lines)
+    found = json.loads((tmp_path / "scores.json").read_text())
+    assert found["human"].keys() == {"c_score"}
+    for row in (found["model"], found["human"], *found["floors"].values()):
+        assert "|held_out:unseen=0." in row["c_score"]["signature"]
+    assert "|replies:gold|" in found["human"]["c_score"]["signature"]
+    assert "|decoding:greedy" in found["model"]["c_score"]["signature"]
+
+
+def test_the_human_row_is_the_gold_replies(tiny_checker, questions):
+    from personae.consistency import Checker
+    from personae.data.load import load
+    from personae.evaluation.judge import judge
+    from personae.evaluation.predictions import Said, make_reply
+    from personae.evaluation.scores import Candidate
+    from personae.metrics import Metric
+
+    checker, dialogues = Checker.load(tiny_checker), load([questions]).dialogues[:8]
+    replies = [make_reply(each, Said("x", 1.0, 1)) for each in dialogues]
+    metric = Metric.build("c_score", judge=checker)
+    judged = judge(dialogues, Candidate(replies, {}), None, {}, further={"c_score": metric})
+    asked = [(each.sources["persona"], each.sources["context"][-1], [each.response]) for each in dialogues]
+    summed = [checker.c_scores(*each)[0] for each in asked]
+    assert judged.human["c_score"].value == pytest.approx(sum(summed) / len(dialogues))
+    assert list(judged.rows)[:2] == ["model", "human"]
+
+
+def test_without_a_checker_there_is_neither_a_c_score_nor_a_human_row(tiny_run, questions, tmp_path):
+    run(tiny_run, "--data", questions, "--limit", 3, "--out", tmp_path)
+    found = json.loads((tmp_path / "scores.json").read_text())
+    assert "human" not in found
+    assert "c_score" not in found["model"]

@@ -41,7 +41,7 @@ def train_command(
     nli: Nli = None,
     label: Names = None,
     conversations: Annotated[int, typer.Option(metavar="N", help="Of interview, to make pairs from; 0: none.")] = 3000,
-    steps: Annotated[int, typer.Option(metavar="N", help="Training steps of 64 pairs.")] = 1500,
+    steps: Annotated[int, typer.Option(metavar="N", help="Training steps of 64 pairs.")] = 3000,
     seed: Annotated[int, typer.Option(help="The same seed trains the same checker.")] = 0,
     as_json: Json = False,
 ) -> None:

@@ -19,7 +19,7 @@ from personae.consistency.reading import KINDS, WINDOW, Marked, Paired, Row
 from personae.errors import UserError
 from personae.text.tokenizer import train_tokenizer
 
-STEPS, BATCH, RATE, WARMUP = 800, 64, 2e-3, 0.1
+STEPS, BATCH, RATE, WARMUP = 3000, 64, 2e-3, 0.1
 VOCABULARY = 3000
 SIZE: Mapping[str, Any] = {
     "hidden_size": 128,
