@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from personae.cli import chat, checker, compare, data, demo, evaluate, listing, reply, train
+from personae.cli import chat, checker, compare, data, demo, drift, evaluate, listing, reply, train
 from personae.cli.frame import Frame, print_version
 
-COMMANDS = (demo, train, evaluate, compare, chat, reply, checker, data, listing)
+COMMANDS = (demo, train, evaluate, compare, drift, chat, reply, checker, data, listing)
 
 app = typer.Typer(
     cls=Frame,

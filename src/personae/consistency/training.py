@@ -19,13 +19,13 @@ from personae.consistency.reading import KINDS, WINDOW, Marked, Paired, Row
 from personae.errors import UserError
 from personae.text.tokenizer import train_tokenizer
 
-STEPS, BATCH, RATE, WARMUP = 3000, 64, 2e-3, 0.1
+STEPS, BATCH, RATE, WARMUP = 3000, 64, 3e-3, 0.1
 VOCABULARY = 3000
 SIZE: Mapping[str, Any] = {
-    "hidden_size": 128,
+    "hidden_size": 64,
     "num_hidden_layers": 2,
     "num_attention_heads": 4,
-    "intermediate_size": 256,
+    "intermediate_size": 128,
     "hidden_dropout_prob": 0.0,
     "attention_probs_dropout_prob": 0.0,
     "initializer_range": 0.06,
