@@ -1,6 +1,7 @@
 """`personae checker`: train, test, adopt, and what a user can get wrong."""
 
 import json
+import re
 
 import pytest
 from typer.testing import CliRunner
@@ -24,8 +25,8 @@ def test_training_prints_held_out_accuracy_and_confusion(tmp_path):
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
     for name in ("unseen_combinations", "unseen_values", "mine"):
-        at = next(number for number, line in enumerate(lines) if line.startswith(f"{name}: accuracy 0."))
-        assert "[0." in lines[at]
+        told = re.compile(rf"{name}: accuracy [01]\.\d+ \[[01]\.\d+–[01]\.\d+\] on \d+ pairs")
+        at = next(number for number, line in enumerate(lines) if told.match(line))
         assert lines[at + 2].split()[-3:] == ["entails", "neutral", "contradicts"]
         assert [line.split()[0] for line in lines[at + 4 : at + 7]] == ["entails", "neutral", "contradicts"]
     about = json.loads((tmp_path / "checker" / "checker.json").read_text())

@@ -321,3 +321,49 @@ def test_a_joint_source_without_one_of_its_parts_is_the_users_error(tokenizer):
 def test_unknown_types_are_the_users_error(tokenizer):
     with pytest.raises(UserError, match=r"text\.types='speaker'\. Did you mean 'speakers'\?"):
         Packer(tokenizer, ("persona", "context"), (), LARGE, "speaker")
+
+
+LONG = Dialogue(
+    sources={"persona": ("i bake .", "i sing ."), "context": ("one two three", "four five", "six seven eight")},
+    roles={"context": ("partner", "self", "partner")},
+    response="yes .",
+)
+
+
+@pytest.mark.parametrize("window", [500, 30, 12, 5])
+@pytest.mark.parametrize("joint", [True, False])
+def test_a_window_leaves_the_last_tokens_of_an_input_with_several_sources(tokenizer, window, joint):
+    sources, prompt = (["persona+context"], []) if joint else ([], ["persona", "context"])
+    budgets = {"persona": 200, "context": 200, "reply": 20}
+    whole = Packer(tokenizer, sources, prompt, budgets).pack_sources(LONG)
+    packer = Packer(tokenizer, sources, prompt, budgets, window=window)
+    cut = packer.pack_sources(LONG)
+    before = whole.sources["persona+context"] if joint else whole.prompt[:-1]
+    after = cut.sources["persona+context"] if joint else cut.prompt[:-1]
+    assert len(after) <= window
+    assert after[-4:] == before[-4:]
+    lost = sum(packer.cuts.tokens.values())
+    assert len(before) - len(after) == lost
+    if joint:
+        assert cut.items["persona+context"][-4:] == whole.items["persona+context"][-4:]
+    if lost:
+        assert packer.cuts.tokens["persona"] > 0
+    if window == 5:
+        assert packer.cuts.texts["persona"] == 2
+        assert packer.cuts.tokens["context"] > 0
+
+
+def test_a_window_leaves_inputs_with_one_source_alone(tokenizer):
+    budgets = {"persona": 200, "context": 200, "reply": 20}
+    plain = Packer(tokenizer, ["context"], ["persona", "context"], budgets).pack_sources(LONG)
+    cut = Packer(tokenizer, ["context"], ["persona", "context"], budgets, window=9).pack_sources(LONG)
+    assert cut.sources == plain.sources
+    assert cut.prompt == [*plain.prompt[-10:-1], plain.prompt[-1]]
+
+
+@pytest.mark.parametrize(
+    ("sources", "prompt", "window"), [(["persona"], ["context"], 9), ([], ["persona", "context"], 1)]
+)
+def test_a_window_that_nothing_shares_is_refused(tokenizer, sources, prompt, window):
+    with pytest.raises(UserError, match=r"text\.window"):
+        Packer(tokenizer, sources, prompt, {"persona": 20, "context": 20, "reply": 20}, window=window)
