@@ -53,3 +53,13 @@ def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "tiny"
     train(load_recipe("interview/paa", TINY), folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_checker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of a consistency checker of some seconds: do not write to it."""
+    from tests.consistency.small import train
+
+    folder = tmp_path_factory.mktemp("checkers") / "tiny"
+    train(folder)
+    return folder

@@ -8,6 +8,7 @@ import torch
 
 from personae import Bot
 from personae.chat import Chat, Turn
+from personae.chat.choice import best, likelihoods, until
 from personae.chat.streaming import ONE_AT_A_TIME, Pieces, Stop, my_turn
 from personae.decoding import Decoding
 from personae.errors import UserError
@@ -338,3 +339,62 @@ def test_loading_what_is_no_run_is_an_error(tmp_path):
 def test_loading_a_run_takes_its_decoding(tiny_run):
     bot = Bot.load(tiny_run, persona=PERSONA)
     assert bot.chat.decoding.max_tokens == 8
+
+
+def longest(persona, question, replies) -> list[int]:
+    """A preference that can be checked by eye."""
+    assert (tuple(persona), question) == (PERSONA, HELLO)
+    return [len(reply) for reply in replies]
+
+
+def test_of_several_replies_the_preferred_one_is_given(chat):
+    several, heard = SAMPLE.but(copies=5), []
+
+    def prefer(persona, question, replies):
+        heard.extend(replies)
+        return longest(persona, question, replies)
+
+    said = joined(chat.reply(PERSONA, [Turn("partner", HELLO)], several, seed=3, prefer=prefer))
+    assert len(heard) == 5
+    assert len(set(heard)) > 1
+    assert said == max(heard, key=len)
+
+
+def test_equal_replies_are_told_apart_by_likelihood(chat):
+    heard: list[str] = []
+
+    def prefer(_, __, replies):
+        heard.extend(replies)
+        return [0] * len(replies)
+
+    history = [Turn("partner", HELLO)]
+    said = joined(chat.reply(PERSONA, history, SAMPLE.but(copies=5), seed=3, prefer=prefer))
+    packed = chat.packer.pack_sources(chat.dialogue(PERSONA, history))
+    rows = [[*chat.packer.encode(reply), int(chat.tokenizer.eos_token_id)] for reply in dict.fromkeys(heard)]
+    single = [likelihoods(chat.model, chat.collate, packed, [row], int(chat.tokenizer.eos_token_id))[0] for row in rows]
+    together = likelihoods(chat.model, chat.collate, packed, rows, int(chat.tokenizer.eos_token_id))
+    assert together == pytest.approx(single, rel=1e-4)
+    assert said in heard
+    assert best([0, 0, 0], [-2.0, -1.0, -1.0]) == 1
+    assert best([0, 1, 1], [-1.0, -3.0, -2.0]) == 2
+    assert (until([4, 5, 9, 9], 9), until([4, 5], 9)) == ([4, 5, 9], [4, 5])
+
+
+def test_a_chosen_reply_comes_with_its_evidence(chat):
+    decoding = SAMPLE.but(copies=3)
+    pieces = list(chat.reply(PERSONA, [Turn("partner", HELLO)], decoding, True, 1, longest))
+    assert joined(pieces) == joined(chat.reply(PERSONA, [Turn("partner", HELLO)], decoding, False, 1, longest))
+    assert all(sum(piece.evidence.shares.values()) == pytest.approx(1) for piece in pieces)
+
+
+def test_one_reply_leaves_nothing_to_choose(chat):
+    with pytest.raises(UserError, match=r"decoding\.copies=5"):
+        chat.reply(PERSONA, [Turn("partner", HELLO)], SAMPLE, prefer=longest)
+    with pytest.raises(UserError, match=r"decoding\.copies=1"):
+        chat.reply(PERSONA, [Turn("partner", HELLO)], SAMPLE.but(copies=2))
+
+
+def test_a_bot_prefers_too(chat):
+    reply = (several := Bot(chat, PERSONA, SAMPLE.but(copies=4), seed=3, prefer=longest)).say(HELLO)
+    assert reply == joined(chat.reply(PERSONA, [Turn("partner", HELLO)], several.decoding, seed=3, prefer=longest))
+    assert several.history[-1] == Turn("self", reply)

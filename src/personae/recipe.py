@@ -56,6 +56,7 @@ class TextRecipe:
     to ConvAI2's spelling (lower case, blanks around punctuation); scoring always takes the text as read.
     ``types``: ``none``, ``sources`` or ``speakers``: a token's embedding has that of its source's or its speaker's
     mark added; ``marks`` false: such marks stand in no row; ``turns``: so many turns of the context are read.
+    ``window``: so many tokens, the last ones, of an input that holds several sources (a joint one, the prompt).
     """
 
     tokenizer: str | None = None
@@ -66,6 +67,7 @@ class TextRecipe:
     types: str = "none"
     marks: bool = True
     turns: int | None = None
+    window: int | None = None
 
 
 @dataclass
@@ -340,6 +342,7 @@ def _check_values(recipe: Recipe) -> None:
         ("train.minutes", train.minutes),
         ("data.conversations", recipe.data.conversations),
         ("text.turns", recipe.text.turns),
+        ("text.window", recipe.text.window),
     ):
         if number is not None:
             _above_zero(key, number)

@@ -121,7 +121,7 @@ class Run:
 def make_packer(recipe: Recipe, tokenizer: PreTrainedTokenizerFast) -> Packer:
     """The packer that a recipe asks for."""
     text, model = recipe.text, recipe.model
-    return Packer(tokenizer, model.sources, model.prompt, text.budgets, text.types, text.marks, text.turns)
+    return Packer(tokenizer, model.sources, model.prompt, text.budgets, text.types, text.marks, text.turns, text.window)
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> Path:

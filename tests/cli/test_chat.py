@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator
+from typing import ClassVar
 
 import pytest
 from rich.console import Console
@@ -30,7 +31,7 @@ def bot(chat) -> Bot:
 
 def pipe(tiny_run, text: str | bytes, *arguments: str):
     command = ["chat", str(tiny_run), "--say-as", PERSONA[0], "--say-as", PERSONA[1], *arguments]
-    return CliRunner().invoke(app, command, input=text)
+    return CliRunner().invoke(app, list(map(str, command)), input=text)
 
 
 def play(monkeypatch, *lines: str) -> None:
@@ -215,3 +216,53 @@ def test_a_model_without_fusion_has_nothing_to_explain(bot, monkeypatch):
     monkeypatch.setattr(bot.chat.model, "modules", lambda: iter(()))
     with pytest.raises(UserError, match="fuses no sources"):
         bot.explain(HELLO)
+
+
+class Strict:
+    """A checker that every reply contradicts in the first sentence."""
+
+    held_out: ClassVar = {"some": {"accuracy": 0.9, "interval": (0.8, 0.95), "pairs": 50, "most_common": 0.4}}
+
+    def contradicted(self, persona, question, reply):
+        assert question == HELLO
+        assert reply
+        return [persona[0]]
+
+
+def test_a_contradiction_is_flagged_with_its_sentence(bot, monkeypatch, capsys):
+    play(monkeypatch, HELLO, "/reset")
+    Session(bot, explain=False, interactive=True, checker=Strict()).talk()
+    lines = capsys.readouterr().out.splitlines()
+    assert "checker: held-out accuracy 0.900 [0.800–0.950] on 50 pairs" in lines[0]
+    at = lines.index(f'⚠ contradicts: "{PERSONA[0]}"')
+    assert lines[at - 1].startswith("bot: ")
+
+
+def test_in_a_pipe_a_contradiction_is_plain_text(bot, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{HELLO}\n"))
+    Session(bot, explain=False, interactive=False, checker=Strict()).talk()
+    assert capsys.readouterr().out.splitlines() == [bot.history[-1].text, f'contradicts: "{PERSONA[0]}"']
+
+
+def test_the_best_of_several_samples(tiny_run, tiny_checker):
+    result = pipe(tiny_run, f"{HELLO}\n", "--checker", tiny_checker, "--samples", "3", "--seed", "1")
+    assert result.exit_code == 0, result.output
+    again = pipe(tiny_run, f"{HELLO}\n", "--checker", tiny_checker, "--samples", "3", "--seed", "1")
+    assert result.stdout == again.stdout
+    assert result.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--samples", "3"), "give --checker DIR"),
+        (("--checker", "nowhere"), "nowhere is no checker"),
+        (("--checker", "DIR", "--samples", "1"), "choose from 2 or more"),
+        (("--checker", "DIR", "--samples", "3", "decoding.beams=2"), "as many beams"),
+    ],
+)
+def test_options_of_the_checker_that_lack_something(tiny_run, tiny_checker, arguments, said):
+    given = [str(tiny_checker) if each == "DIR" else each for each in arguments]
+    result = pipe(tiny_run, HELLO, *given)
+    assert result.exit_code == 2
+    assert said in result.stderr

@@ -162,3 +162,42 @@ def test_a_metric_that_the_data_lack_is_refused_at_once(tiny_run, tmp_path):
     assert result.exit_code == 2
     assert "--metrics persona_accuracy: the data lack" in result.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_a_checker_scores_model_human_and_floors_and_tells_its_accuracy(tiny_run, tiny_checker, questions, tmp_path):
+    result = run(tiny_run, "--data", questions, "--limit", 6, "--out", tmp_path, "--checker", tiny_checker)
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    start = next(at for at, line in enumerate(lines) if line.startswith("agreement with the persona"))
+    rows = [line.split()[0] for line in lines[start + 4 : start + 12]]
+    assert rows[0] == "model"
+    assert {"human", "constant:convai2", "copy_last", "copy_persona"} <= set(rows)
+    assert any("checker: held-out accuracy 0." in line for line in lines)
+    found = json.loads((tmp_path / "scores.json").read_text())
+    for row in (found["model"], *found["floors"].values()):
+        assert "|held_out:unseen=0." in row["c_score"]["signature"]
+    assert "|floor:human|" in found["floors"]["human"]["c_score"]["signature"]
+    assert "|decoding:greedy" in found["model"]["c_score"]["signature"]
+
+
+def test_the_human_row_is_the_gold_replies(tiny_checker, questions):
+    from personae.consistency import Checker
+    from personae.data.load import load
+    from personae.evaluation.judge import judge
+    from personae.evaluation.predictions import Said, make_reply
+    from personae.evaluation.scores import Candidate
+    from personae.metrics import Metric
+
+    checker, dialogues = Checker.load(tiny_checker), load([questions]).dialogues[:8]
+    replies = [make_reply(each, Said("x", 1.0, 1)) for each in dialogues]
+    metric = Metric.build("c_score", judge=checker)
+    judged = judge(dialogues, Candidate(replies, {}), None, {}, further={"c_score": metric})
+    asked = [(each.sources["persona"], each.sources["context"][-1], [each.response]) for each in dialogues]
+    summed = [checker.c_scores(*each)[0] for each in asked]
+    assert judged.floors["human"]["c_score"].value == pytest.approx(sum(summed) / len(dialogues))
+
+
+def test_without_a_checker_there_is_no_c_score(tiny_run, questions, tmp_path):
+    run(tiny_run, "--data", questions, "--limit", 3, "--out", tmp_path)
+    found = json.loads((tmp_path / "scores.json").read_text())
+    assert "c_score" not in found["model"]

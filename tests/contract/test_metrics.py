@@ -4,7 +4,7 @@ import os
 import random
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
@@ -17,7 +17,8 @@ from personae.metrics.sample import Sample, chunks
 WORDS = ("i", "you", "like", "dogs", "cats", "and", "my", "mother", "sings", "in", "town", "today")
 KINDS = ("persona", "context", "both")
 # What metrics take beside the replies.
-NEEDS = {name: "vectors" for name in Metric.names() if name.startswith("embedding_")} | {"meteor": "jar"}
+NEEDS = {name: "vectors" for name in Metric.names() if name.startswith("embedding_")}
+NEEDS |= {"meteor": "jar", "c_score": "judge"}
 
 
 # Stands in for Java and METEOR: reply and first reference share the words in both, each a chunk.
@@ -31,8 +32,17 @@ for line in sys.stdin:
 """
 
 
+class ByLength:
+    """A judge that anything can be asked."""
+
+    fields: ClassVar = {"checker": "by-length"}
+
+    def __call__(self, claims):
+        return [len(claim.sentence + claim.reply) % 3 - 1 for claim in claims]
+
+
 @pytest.fixture(scope="module")
-def given(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
+def given(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     """What metrics need beside the replies."""
     draw, folder = random.Random(3), tmp_path_factory.mktemp("given")
     vectors, jar, java = (folder / name for name in ("words.txt", "meteor.jar", "java"))
@@ -42,10 +52,10 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]
     java.chmod(0o755)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-        yield {"vectors": vectors, "jar": jar}
+        yield {"vectors": vectors, "jar": jar, "judge": ByLength()}
 
 
-def build(name: str, given: dict[str, Path]) -> Metric:
+def build(name: str, given: dict[str, Any]) -> Metric:
     return Metric.build(name, **({NEEDS[name]: given[NEEDS[name]]} if name in NEEDS else {}))
 
 
@@ -77,12 +87,12 @@ def replies() -> list[Reply]:
 
 
 @pytest.fixture(scope="module", params=Metric.names())
-def scored(request: pytest.FixtureRequest, replies: list[Reply], given: dict[str, Path]) -> tuple[str, Score]:
+def scored(request: pytest.FixtureRequest, replies: list[Reply], given: dict[str, Any]) -> tuple[str, Score]:
     return request.param, build(request.param, given).measure(replies)
 
 
 def test_the_order_of_replies_does_not_matter(
-    scored: tuple[str, Score], replies: list[Reply], given: dict[str, Path]
+    scored: tuple[str, Score], replies: list[Reply], given: dict[str, Any]
 ) -> None:
     name, score = scored
     shuffled = random.Random(1).sample(replies, len(replies))
@@ -109,7 +119,7 @@ def test_the_signature_names_metric_sample_and_version(scored: tuple[str, Score]
 
 
 def test_replies_with_empty_predictions_are_counted(
-    scored: tuple[str, Score], replies: list[Reply], given: dict[str, Path]
+    scored: tuple[str, Score], replies: list[Reply], given: dict[str, Any]
 ) -> None:
     name, score = scored
     spoken = [one for one in replies if one.prediction]
@@ -120,19 +130,19 @@ def test_replies_with_empty_predictions_are_counted(
 
 
 @pytest.mark.parametrize("name", Metric.names())
-def test_an_empty_list_is_the_users_error(name: str, given: dict[str, Path]) -> None:
+def test_an_empty_list_is_the_users_error(name: str, given: dict[str, Any]) -> None:
     with pytest.raises(UserError, match="no replies to score"):
         build(name, given).measure([])
 
 
 @pytest.mark.parametrize("name", Metric.names())
-def test_it_applies_once_it_has_what_it_needs(name: str, replies: list[Reply], given: dict[str, Path]) -> None:
+def test_it_applies_once_it_has_what_it_needs(name: str, replies: list[Reply], given: dict[str, Any]) -> None:
     assert build(name, given).applies(replies)
     assert Metric.build(name).applies(replies) == (name not in NEEDS)
 
 
 @pytest.mark.parametrize("name", Metric.names())
-def test_a_difference_needs_only_what_was_kept(name: str, replies: list[Reply], given: dict[str, Path]) -> None:
+def test_a_difference_needs_only_what_was_kept(name: str, replies: list[Reply], given: dict[str, Any]) -> None:
     """A metric built with nothing gives the interval of what one with all it needs has measured."""
     metric, sample = build(name, given), Sample()
     tally = metric.tally(sample)
@@ -147,7 +157,7 @@ def test_a_difference_needs_only_what_was_kept(name: str, replies: list[Reply], 
 
 @pytest.mark.parametrize("name", Metric.names())
 def test_measuring_does_not_depend_on_the_size_of_chunks(
-    name: str, replies: list[Reply], given: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+    name: str, replies: list[Reply], given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = build(name, given).measure(replies)
     monkeypatch.setattr(chunks, "__defaults__", (7,))

@@ -343,3 +343,49 @@ def test_every_token_knows_its_source_and_text(tokenizer):
         if origin == ("context", -1)
     ]
     assert between == ids_of(tokenizer, "[SEP]", "Q:", "R:", "Q:")
+
+
+LONG = Dialogue(
+    sources={"persona": ("i bake .", "i sing ."), "context": ("one two three", "four five", "six seven eight")},
+    roles={"context": ("partner", "self", "partner")},
+    response="yes .",
+)
+
+
+@pytest.mark.parametrize("window", [500, 30, 12, 5])
+@pytest.mark.parametrize("joint", [True, False])
+def test_a_window_leaves_the_last_tokens_of_an_input_with_several_sources(tokenizer, window, joint):
+    sources, prompt = (["persona+context"], []) if joint else ([], ["persona", "context"])
+    budgets = {"persona": 200, "context": 200, "reply": 20}
+    whole = Packer(tokenizer, sources, prompt, budgets).pack_sources(LONG)
+    packer = Packer(tokenizer, sources, prompt, budgets, window=window)
+    cut = packer.pack_sources(LONG)
+    before = whole.sources["persona+context"] if joint else whole.prompt[:-1]
+    after = cut.sources["persona+context"] if joint else cut.prompt[:-1]
+    assert len(after) <= window
+    assert after[-4:] == before[-4:]
+    lost = sum(packer.cuts.tokens.values())
+    assert len(before) - len(after) == lost
+    if joint:
+        assert cut.items["persona+context"][-4:] == whole.items["persona+context"][-4:]
+    if lost:
+        assert packer.cuts.tokens["persona"] > 0
+    if window == 5:
+        assert packer.cuts.texts["persona"] == 2
+        assert packer.cuts.tokens["context"] > 0
+
+
+def test_a_window_leaves_inputs_with_one_source_alone(tokenizer):
+    budgets = {"persona": 200, "context": 200, "reply": 20}
+    plain = Packer(tokenizer, ["context"], ["persona", "context"], budgets).pack_sources(LONG)
+    cut = Packer(tokenizer, ["context"], ["persona", "context"], budgets, window=9).pack_sources(LONG)
+    assert cut.sources == plain.sources
+    assert cut.prompt == [*plain.prompt[-10:-1], plain.prompt[-1]]
+
+
+@pytest.mark.parametrize(
+    ("sources", "prompt", "window"), [(["persona"], ["context"], 9), ([], ["persona", "context"], 1)]
+)
+def test_a_window_that_nothing_shares_is_refused(tokenizer, sources, prompt, window):
+    with pytest.raises(UserError, match=r"text\.window"):
+        Packer(tokenizer, sources, prompt, {"persona": 20, "context": 20, "reply": 20}, window=window)

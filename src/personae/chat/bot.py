@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
+from personae.chat.choice import Prefer
 from personae.chat.service import Chat, Turn
 from personae.decoding import Decoding
 from personae.errors import UserError
@@ -17,16 +18,22 @@ Pieces = Generator[Piece, None, None]
 class Bot:
     """One conversation: it remembers what was said.
 
-    ``decoding`` replaces the settings of the run. With ``seed`` a sampled conversation can be repeated.
+    ``decoding`` replaces the settings of the run; with ``prefer`` the best of ``decoding.copies`` replies is
+    given, see ``Chat.reply``. With ``seed`` a sampled conversation can be repeated.
     ``persona`` may be changed at any time; ``reset`` forgets the conversation. Raises ``UserError`` for a
     persona of zero sentences.
     """
 
     def __init__(
-        self, chat: Chat, persona: Sequence[str] = (), decoding: Decoding | None = None, seed: int | None = None
+        self,
+        chat: Chat,
+        persona: Sequence[str] = (),
+        decoding: Decoding | None = None,
+        seed: int | None = None,
+        prefer: Prefer | None = None,
     ) -> None:
         chat.check_persona(persona)
-        self.chat, self.decoding, self.seed = chat, decoding, seed
+        self.chat, self.decoding, self.seed, self.prefer = chat, decoding, seed, prefer
         self.persona = tuple(persona)
         self.history: list[Turn] = []
         self._spoke_as = self.persona
@@ -54,7 +61,8 @@ class Bot:
         """
         said = Turn(PARTNER, text)
         seed = None if self.seed is None else self.seed + len(self.history)
-        pieces = self.chat.reply(self.persona, [*self.history, said], self.decoding, explain, seed)
+        chosen = () if self.prefer is None else (self.prefer,)
+        pieces = self.chat.reply(self.persona, [*self.history, said], self.decoding, explain, seed, *chosen)
         return self._listen(said, pieces)
 
     def explain(self, text: str) -> Explained:

@@ -1,7 +1,7 @@
 """Chat: a trained model as a service without a state, for any persona and any history. Shapes: B batch, T prompt."""
 
 from collections import OrderedDict
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedTokenizerFast, StoppingCriteriaList
 
+from personae.chat.choice import Prefer, best, likelihoods
 from personae.chat.streaming import ONE_AT_A_TIME, Pieces, Stop, Tell, seeded, stream
 from personae.decoding import Decoding
 from personae.errors import UserError
@@ -21,9 +22,12 @@ from personae.runs import Run
 from personae.text.collate import Collator
 from personae.text.dialogue import PARTNER, SELF, Dialogue
 from personae.text.pack import Packed, Packer
+from personae.text.tokenizer import decode_reply
 
 PERSONA, CONTEXT = "persona", "context"
 PRECISIONS = ("fp32", "bf16")
+
+Score = Callable[[Sequence[str]], Sequence[float]]
 
 
 class Turn(NamedTuple):
@@ -99,25 +103,38 @@ class Chat:
         decoding: Decoding | None = None,
         explain: bool = False,
         seed: int | None = None,
+        prefer: Prefer | None = None,
     ) -> Generator[Piece, None, None]:
         """Yield the pieces of the reply to ``history``, oldest turn first, the partner's message last.
 
         Pieces come as they are generated; with ``decoding.beams`` above 1 all of them come at the end. With
-        ``explain`` each piece carries its evidence. ``seed`` makes sampling repeatable. What does not fit
-        the budgets is cut and counted by the packer. Raises ``UserError``, before any piece, for a persona
-        of zero sentences, an empty message, or settings that this model cannot follow.
+        ``explain`` each piece carries its evidence. ``seed`` makes sampling repeatable. With ``prefer`` as many
+        replies are made as ``decoding.copies`` says, and the one with the highest score is given, of those with
+        the same score the likeliest, then the first. What does not fit the budgets is cut and counted by the
+        packer. Raises ``UserError``, before any piece, for a persona of zero sentences, an empty message, or settings
+        that this model cannot follow.
         """
-        return self.answer(self.dialogue(persona, history), decoding, explain, seed)
+        dialogue = self.dialogue(persona, history)
+        score = None if prefer is None else partial(prefer, persona, history[-1][1])
+        return self.answer(dialogue, decoding, explain, seed, score)
 
     def answer(
-        self, dialogue: Dialogue, decoding: Decoding | None = None, explain: bool = False, seed: int | None = None
+        self,
+        dialogue: Dialogue,
+        decoding: Decoding | None = None,
+        explain: bool = False,
+        seed: int | None = None,
+        score: Score | None = None,
     ) -> Generator[Piece, None, None]:
-        """``reply`` for sources that are a dialogue already, whatever they are called; its response is not read."""
+        """``reply`` for sources that are a dialogue already, whatever they are called; its response is not read.
+
+        ``score`` makes of several replies numbers, of which the highest wins: see ``prefer`` of ``reply``.
+        """
         packed = self.packer.pack_sources(dialogue)
         chosen = decoding or self.decoding
-        self._check(chosen, packed)
+        self._check(chosen, packed, score)
         recorder = Recorder(self.model, self.voices) if explain else None
-        return stream(partial(self._work, packed, chosen, recorder, seed))
+        return stream(partial(self._work, packed, chosen, recorder, seed, score))
 
     def explain(self, dialogue: Dialogue) -> Explained:
         """Explain ``dialogue.response``, whoever said it. Raises ``UserError`` for one that is empty or too long."""
@@ -140,16 +157,25 @@ class Chat:
             sources[PERSONA] = tuple(sentence for sentence in persona if sentence.strip())
         return Dialogue(sources=sources, response="", roles={CONTEXT: tuple(turn.role for turn in turns)})
 
-    def _check(self, decoding: Decoding, packed: Packed) -> None:
-        if decoding.copies > 1:
+    def _check(self, decoding: Decoding, packed: Packed, score: Score | None) -> None:
+        if decoding.copies > 1 and score is None:
             raise UserError(f"decoding.copies={decoding.copies}: a chat gives one reply, set decoding.copies=1")
+        if decoding.copies == 1 and score is not None:
+            raise UserError("nothing to choose from: set decoding.copies=5, or another number of replies")
         room = self.model.window["decoder"] + 1 - len(packed.prompt)  # the last token is not read
         if decoding.max_tokens > room:
             raise UserError(f"decoding.max_tokens={decoding.max_tokens} does not fit the model: set {room} or less")
 
     @torch.no_grad()
     def _work(
-        self, packed: Packed, decoding: Decoding, recorder: Recorder | None, seed: int | None, tell: Tell, stop: Stop
+        self,
+        packed: Packed,
+        decoding: Decoding,
+        recorder: Recorder | None,
+        seed: int | None,
+        score: Score | None,
+        tell: Tell,
+        stop: Stop,
     ) -> None:
         """Generate one reply, in the worker's thread."""
         batch = self.collate.prompts([packed])
@@ -162,10 +188,10 @@ class Chat:
             **self._arguments(decoding),
         }
         with seeded(seed):
-            if decoding.beams == 1:
+            if decoding.beams == 1 and score is None:
                 self._greedy_or_sample(inputs, recorder, tell)
             else:
-                self._beams(inputs, recorder, tell)
+                self._whole(packed, inputs, recorder, score, tell)
 
     def _arguments(self, decoding: Decoding) -> dict[str, Any]:
         ids = (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id, self.tokenizer.pad_token_id)
@@ -176,10 +202,14 @@ class Chat:
         with recorder or nullcontext():
             self.model.generate(**inputs, streamer=Pieces(self.tokenizer, tell, evidence))
 
-    def _beams(self, inputs: dict[str, Any], recorder: Recorder | None, tell: Tell) -> None:
-        """Search first, then read the best reply once more for its evidence."""
+    def _whole(
+        self, packed: Packed, inputs: dict[str, Any], recorder: Recorder | None, score: Score | None, tell: Tell
+    ) -> None:
+        """Search or sample first, then read the chosen reply once more for its evidence."""
         ids: Tensor = self.model.generate(**inputs)
         start = inputs["inputs"].shape[1]
+        if score is not None:
+            ids = self._chosen(packed, ids, start, score)
         if recorder is not None:
             with recorder:
                 self.model(input_ids=ids, memory=inputs["memory"], **whole_types(inputs, ids.shape[1]))
@@ -187,6 +217,13 @@ class Chat:
         for token in ids[0, start:].tolist():
             pieces.add(token)
         pieces.end()
+
+    def _chosen(self, packed: Packed, ids: Tensor, start: int, score: Score) -> Tensor:
+        """Of replies (N, T) from ``start`` on the one (1, T) with the highest score."""
+        rows = ids[:, start:].tolist()
+        scores = score([decode_reply(self.tokenizer, row) for row in rows])
+        at = best(scores, likelihoods(self.model, self.collate, packed, rows, int(self.tokenizer.eos_token_id)))
+        return ids[at : at + 1]
 
     def _memory(self, packed: Packed, sources: dict[str, dict[str, Tensor]]) -> Memory:
         """Every source encoded; those that stay the same from turn to turn come from the last replies."""

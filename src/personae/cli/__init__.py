@@ -4,10 +4,25 @@ from typing import Annotated
 
 import typer
 
-from personae.cli import analyse, chat, compare, data, demo, evaluate, explain, listing, rank, reply, score, train
+from personae.cli import (
+    analyse,
+    chat,
+    checker,
+    compare,
+    data,
+    demo,
+    drift,
+    evaluate,
+    explain,
+    listing,
+    rank,
+    reply,
+    score,
+    train,
+)
 from personae.cli.frame import Frame, print_version
 
-COMMANDS = (demo, train, evaluate, score, rank, compare, analyse, chat, reply, explain, data, listing)
+COMMANDS = (demo, train, evaluate, score, rank, compare, analyse, drift, chat, reply, explain, checker, data, listing)
 
 app = typer.Typer(
     cls=Frame,

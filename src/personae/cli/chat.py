@@ -4,14 +4,16 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from personae.cli import show
-from personae.cli.colours import Painter
+from personae.cli.colours import Painter, printable
 from personae.cli.quiet import quiet
 from personae.cli.talking import (
+    CheckerFolder,
     ExplainFlag,
     Overrides,
     PersonaFile,
@@ -22,14 +24,25 @@ from personae.cli.talking import (
     cut_tokens,
     given_persona,
     open_chat,
+    open_checker,
     read_persona,
+    trust,
     warn_of_cut,
 )
 from personae.errors import UserError, nearest
+from personae.text.dialogue import SELF
 
 if TYPE_CHECKING:
     from personae.chat import Bot
+    from personae.consistency import Checker
+    from personae.decoding import Decoding
 
+Samples = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", help="Sample N replies and say the one that agrees best with the persona; needs --checker."
+    ),
+]
 HELP = """/persona        show the persona; /persona FILE takes another and starts anew
 /explain        colour words by their sources, or stop it
 /why            what each sentence and turn has to do with the last reply
@@ -45,20 +58,36 @@ def chat_command(
     explain: ExplainFlag = False,
     seed: Seed = None,
     precision: Precision = "fp32",
+    checker: CheckerFolder = None,
+    samples: Samples = None,
 ) -> None:
     """Talk to a model in the terminal; from a pipe, one message a line."""
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
     given = given_persona(persona, say_as)
+    judge = open_checker(checker)
     with quiet():
         from personae.chat import Bot
 
         chat = open_chat(run, overrides or [], precision)
         asked = given is None and chat.uses_persona
-        bot = Bot(chat, ask_persona(interactive) if asked else given or [], seed=seed)
-        session = Session(bot, explain, interactive)
+        chosen = samples_of(chat.decoding, samples, judge)
+        prefer = judge.c_scores if judge and samples else None
+        bot = Bot(chat, ask_persona(interactive) if asked else given or [], chosen, seed, prefer)
+        session = Session(bot, explain, interactive, judge)
         if interactive and not asked:
             session.show_persona()
         session.talk()
+
+
+def samples_of(decoding: "Decoding", samples: int | None, judge: "Checker | None") -> "Decoding":
+    """The settings that make ``samples`` replies to choose from (None: the one reply that they make)."""
+    if samples is None:
+        return decoding
+    if judge is None:
+        raise UserError(f"--samples {samples} needs something to choose by: give --checker DIR")
+    if samples < 2:
+        raise UserError(f"--samples {samples}: choose from 2 or more")
+    return decoding.but(copies=samples, sample=True) if decoding.beams == 1 else decoding.but(copies=samples)
 
 
 def ask_persona(interactive: bool) -> list[str]:
@@ -97,8 +126,8 @@ def piped() -> Iterator[str]:
 class Session:
     """One conversation in the terminal."""
 
-    def __init__(self, bot: "Bot", explain: bool, interactive: bool) -> None:
-        self.bot, self.explain, self.interactive = bot, explain, interactive
+    def __init__(self, bot: "Bot", explain: bool, interactive: bool, checker: "Checker | None" = None) -> None:
+        self.bot, self.explain, self.interactive, self.checker = bot, explain, interactive, checker
         self.console = show.console()
         self.cut = 0
         self.warned: tuple[str, ...] = ()
@@ -113,6 +142,8 @@ class Session:
     def talk(self) -> None:
         """Answer until the other side leaves."""
         if self.interactive:
+            if self.checker:
+                print(f"checker: {trust(self.checker)}")
             print("Say something; /help lists the commands.\n")
         if self.explain:
             self.legend()
@@ -153,7 +184,19 @@ class Session:
                 if not self.interactive:
                     raise
                 print(" [stopped]")
+        self.flag(line)
         self.notice()
+
+    def flag(self, line: str) -> None:
+        """Name the sentences of the persona that the reply to ``line`` contradicts, in the checker's opinion."""
+        last = self.bot.history[-1]
+        if self.checker is None or last.role != SELF:
+            return
+        for sentence in self.checker.contradicted(self.bot.persona, line, last.text):
+            if self.interactive:
+                self.console.print(Text(f'⚠ contradicts: "{printable(sentence)}"', style="yellow"), soft_wrap=True)
+            else:
+                print(f'contradicts: "{printable(sentence)}"')
 
     def notice(self) -> None:
         """Say once per persona that it does not fit."""

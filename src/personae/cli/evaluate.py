@@ -18,13 +18,15 @@ from personae.cli.scores import (
     read_published,
     with_published,
 )
-from personae.cli.talking import Overrides, Precision, RunFolder, read_decoding
+from personae.cli.talking import CheckerFolder, Overrides, Precision, RunFolder, open_checker, read_decoding, trust
 from personae.errors import UserError
 
 if TYPE_CHECKING:
+    from personae.consistency import Checker
     from personae.evaluation import Evaluation
     from personae.evaluation.judge import Tell, Unseen
     from personae.evaluation.scores import Scores
+    from personae.metrics import Metric
     from personae.scoring.published import Table
 
 UNSEEN = ("perplexity_token", "persona_accuracy", "f1", "hits1")
@@ -88,6 +90,7 @@ def evaluate_command(
     record: Record = None,
     about: About = "",
     published: Published = None,
+    checker: CheckerFolder = None,
     as_json: Json = False,
 ) -> None:
     """Score a run: perplexity, words, right answers, each with its interval and beside the floors."""
@@ -97,7 +100,8 @@ def evaluate_command(
     from personae.evaluation.record import write_record
     from personae.runs import Run
 
-    further = Further(names_of(metrics), dictionary, tolerance)
+    judge = open_checker(checker)
+    further = Further(names_of(metrics), dictionary, tolerance, judged_by(judge))
     folder = out or default_folder(run, data or [], limit)
     decoding = read_decoding(Run(run), overrides or [])
     chosen: dict[str, Any] = {"reader": reader, "limit": limit, "batch": batch, "seed": seed, "precision": precision}
@@ -106,6 +110,8 @@ def evaluate_command(
         evaluation = evaluate(Run(run), data or [], folder, **chosen, decoding=decoding, further=further, tell=tell)
     if record is not None:
         write_record(record, Run(run), evaluation, about)
+    if judge is not None:
+        evaluation = evaluation.but(notes=[*evaluation.notes, f"c_score is the word of a checker: {trust(judge)}"])
     finish(evaluation, folder, further.metrics, beside, as_json)
 
 
@@ -118,6 +124,13 @@ def finish(
     else:
         print_evaluation(evaluation, folder, columns)
         print_published(beside)
+
+
+def judged_by(judge: "Checker | None") -> "Mapping[str, Metric]":
+    """The metrics that a checker makes possible."""
+    from personae.metrics import Metric
+
+    return {} if judge is None else {"c_score": Metric.build("c_score", judge=judge)}
 
 
 def names_of(metrics: str | None) -> tuple[str, ...]:

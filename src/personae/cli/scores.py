@@ -26,6 +26,7 @@ TABLES = {
     "mean sentence BLEU of DialogVED, 1.33 is perfect": ("bleu_nltk35_method7_1", "bleu_nltk35_method7_2"),
     "nearness in word vectors, %": ("embedding_average", "embedding_greedy", "embedding_extrema"),
     "rank of the gold reply among the candidates, %": ("hits1", "hits5", "hits10", "mrr"),
+    "agreement with the persona, sum over its sentences": ("c_score",),
     "variety of words, %": ("dist1", "dist2", "dist3"),
     "variety as single papers count it, %": (
         *("paa_dist1", "paa_dist2", "adand_dist1", "adand_dist2", "adand_dist3", "cao_dist2"),

@@ -55,7 +55,7 @@ def evaluate(
     known, notes = (training, []) if training is not None else known_dialogues(run)
     replies = further.add(speaker, packed, list(map(make_reply, data.dialogues, said)), tell)
     candidate = Candidate(replies, settings.spoken(), ranked={"ranker": settings.candidates, "precision": "fp32"})
-    judged = judge(data.dialogues, candidate, known, settings.stamp(data), tell, further.metrics)
+    judged = judge(data.dialogues, candidate, known, settings.stamp(data), tell, further.all)
     more = {"cuts": speaker.packer.cuts.as_dict(), "seconds": round(time.monotonic() - start, 1)}
     notes = [*notes, *unasked(settings, speaker, data.dialogues)]
     told = judged.but(notes=notes, facts={**facts(run, paths, data, settings), **more})

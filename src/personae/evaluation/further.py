@@ -1,7 +1,7 @@
 """Metrics that need more of a model than its replies: measured only when they are named."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -30,7 +30,8 @@ EVERY = 20  # replies between two words on progress
 class Further:
     """What an evaluation is asked for by name.
 
-    ``metrics``: names, of which the usual ones need not be there; ``dictionary``: file of the words of
+    ``metrics``: names, of which the usual ones need not be there; ``built``: metrics that are more than a name, such
+    as a ``c_score`` with its judge; ``dictionary``: file of the words of
     ``convai2_perplexity``; ``tolerance``: how far its mass may be known only by bounds, in nats (None: 0.01).
     Raises ``UserError`` for an unknown metric, and for a dictionary or tolerance that nothing needs.
     """
@@ -38,6 +39,7 @@ class Further:
     metrics: tuple[str, ...] = ()
     dictionary: Path | None = None
     tolerance: float | None = None
+    built: Mapping[str, Metric] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in self.metrics:
@@ -48,6 +50,11 @@ class Further:
             raise UserError(f"--tolerance is for {WORDS}: give --metrics {WORDS} and --dictionary FILE too")
         if self.tolerance is not None and not 0 <= self.tolerance < 1:
             raise UserError(f"--tolerance {self.tolerance}: give nats from 0, which is exact and slow, to below 1")
+
+    @property
+    def all(self) -> Mapping[str, Metric]:
+        """Every metric that was asked for."""
+        return {**{name: Metric.build(name) for name in self.metrics}, **self.built}
 
     @cached_property
     def words(self) -> list[str]:
@@ -60,11 +67,11 @@ class Further:
         if self.dictionary is not None:
             self.words  # noqa: B018  (read now: a file that cannot be read is told before hours of work)
         replies = [make_reply(dialogue, Said("", 0.0, 1)) for dialogue in dialogues]
-        for name in self.metrics:
+        for name in self.all:
             ranks = issubclass(Metric.get(name), Ranked)
             if ranks and not ranked:
                 raise UserError(f"--metrics {name} ranks candidates: give --candidates likelihood or head too")
-            if not ranks and name not in (FORCED, WORDS) and not Metric.build(name).applies(replies):
+            if not ranks and name not in (FORCED, WORDS) and not self.all[name].applies(replies):
                 raise UserError(f"--metrics {name}: the data lack what it rests on, or personae score measures it")
 
     def add(

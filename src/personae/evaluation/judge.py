@@ -7,7 +7,7 @@ from typing import Any
 from personae.errors import UserError
 from personae.evaluation.familiar import training_data, unseen_personas
 from personae.evaluation.ranks import rank_floors, ranked
-from personae.evaluation.scores import Candidate, Fields, Scores, as_plain, floor_names, make_floors
+from personae.evaluation.scores import NO_MORE, Candidate, Fields, Metrics, Scores, as_plain, floor_names, make_floors
 from personae.runs import Run
 from personae.text.dialogue import Dialogue
 
@@ -51,7 +51,7 @@ class Evaluation:
 
     @property
     def rows(self) -> dict[str, Scores]:
-        """The model's scores, if there is one, and those of each floor below."""
+        """The scores of the model and of the gold replies, if there are any, and those of each floor below."""
         return {**({MODEL: self.model} if self.model else {}), **self.floors}
 
     def but(self, **changes: Any) -> "Evaluation":
@@ -76,12 +76,12 @@ def judge(
     training: Sequence[Dialogue] | None,
     stamp: Fields,
     tell: Tell | None = None,
-    named: Sequence[str] = (),
+    further: Metrics = NO_MORE,
 ) -> Evaluation:
     """Score ``model``, where there is one, and every floor on ``dialogues``.
 
     ``training`` are the dialogues that the model was trained on: without them there are no floors found on them
-    and no word on unseen personas. ``stamp`` goes into every signature; ``named`` metrics are measured too.
+    and no word on unseen personas. ``stamp`` goes into every signature; metrics ``further`` are measured too.
     """
     floors = make_floors(dialogues, training) | (rank_floors(dialogues) if ranked(model, dialogues) else {})
     candidates = {**({MODEL: model} if model else {}), **floors}
@@ -89,10 +89,10 @@ def judge(
     for done, (name, candidate) in enumerate(candidates.items()):
         if tell:
             tell("scoring", done, len(candidates))
-        scores[name] = candidate.score(stamp, named=named)
+        scores[name] = candidate.score(stamp, further=further)
     if tell:
         tell("scoring", len(candidates), len(candidates))
-    unseen = judge_unseen(dialogues, candidates, training, stamp, dict(scores), named)
+    unseen = judge_unseen(dialogues, candidates, training, stamp, dict(scores), further)
     return Evaluation(
         model=scores.pop(MODEL, {}),
         floors=scores,
@@ -107,7 +107,7 @@ def judge_unseen(
     training: Sequence[Dialogue] | None,
     stamp: Fields,
     whole: Mapping[str, Scores],
-    named: Sequence[str] = (),
+    further: Metrics = NO_MORE,
 ) -> Unseen | None:
     """Score ``candidates`` on the examples whose persona is none of ``training``: ``whole`` where all are."""
     if training is None or not any(each.sources.get("persona") for each in dialogues):
@@ -116,7 +116,7 @@ def judge_unseen(
     scores = whole
     if len(at) < len(dialogues):
         marked = {**stamp, "only": "unseen-personas"}
-        scores = {name: candidate.score(marked, at, named) for name, candidate in candidates.items()} if at else {}
+        scores = {name: candidate.score(marked, at, further) for name, candidate in candidates.items()} if at else {}
     return Unseen(len(at), len(at) / len(dialogues), len(training), scores)
 
 

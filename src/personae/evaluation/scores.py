@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from personae.metrics import Metric, Reply, Score, measure_all
@@ -11,6 +12,8 @@ from personae.text.dialogue import Dialogue
 
 Fields = Mapping[str, object]
 Scores = Mapping[str, Score]
+Metrics = Mapping[str, Metric]
+NO_MORE: Metrics = MappingProxyType({})
 
 
 class Candidate:
@@ -31,14 +34,14 @@ class Candidate:
         self.replies, self.spoken, self.text, self.only = replies, spoken, text, only
         self.ranked = spoken if ranked is None else ranked
 
-    def score(self, stamp: Fields, at: Sequence[int] | None = None, named: Sequence[str] = ()) -> dict[str, Score]:
+    def score(self, stamp: Fields, at: Sequence[int] | None = None, further: Metrics = NO_MORE) -> dict[str, Score]:
         """Every metric that applies, on all replies or those at the positions ``at``.
 
-        ``stamp`` goes into each signature, ``spoken`` into those of metrics on the words said; ``named``: see
-        ``applicable``.
+        ``stamp`` goes into each signature, ``spoken`` into those of metrics on the words said; ``further``:
+        see ``applicable``.
         """
         replies = self.replies if at is None else [self.replies[each] for each in at]
-        scores = measure_all(applicable(replies, named, self.only), replies)
+        scores = measure_all(applicable(replies, further, self.only), replies)
         return {name: stamped(score, self._fields(name, stamp)) for name, score in scores.items()}
 
     def _fields(self, name: str, stamp: Fields) -> Fields:
@@ -48,15 +51,15 @@ class Candidate:
 
 
 def applicable(
-    replies: Sequence[Reply], named: Sequence[str] = (), only: type[Metric] | None = None
+    replies: Sequence[Reply], further: Metrics = NO_MORE, only: type[Metric] | None = None
 ) -> dict[str, Metric]:
-    """Every metric measured by default, or ``named``, that finds in ``replies`` what it rests on.
+    """Every metric measured by default, and of ``further``, that finds in ``replies`` what it rests on.
 
     ``only``: those of one kind (None: of any).
     """
-    kinds = {name: Metric.get(name) for name in Metric.names() if Metric.get(name).default or name in named}
-    metrics = {name: Metric.build(name) for name, kind in kinds.items() if only is None or issubclass(kind, only)}
-    return {name: metric for name, metric in metrics.items() if metric.applies(replies)}
+    usual = {name: Metric.build(name) for name in Metric.names() if Metric.get(name).default}
+    fit = {name: metric for name, metric in {**usual, **further}.items() if only is None or isinstance(metric, only)}
+    return {name: metric for name, metric in fit.items() if metric.applies(replies)}
 
 
 def stamped(score: Score, fields: Fields) -> Score:

@@ -75,6 +75,12 @@ class Speaker:
             texts = self._generate(packed, None if self.bf16 else memory, seed)
         return [Said(*each) for each in zip(texts, nats, tokens, strict=True)]
 
+    @torch.inference_mode()
+    def say(self, packed: Sequence[Packed], seed: int) -> list[str]:
+        """Answer one batch without gold replies; ``seed`` decides what sampling draws."""
+        with self._autocast():
+            return self._generate(packed, None, seed)
+
     def _generate(self, packed: Sequence[Packed], memory: Any, seed: int) -> list[str]:
         prompts = self.move(self.collate.prompts(packed))
         ids = prompts.pop("input_ids")

@@ -133,8 +133,8 @@ def rows(replies: Sequence[Reply], stamp: Mapping[str, object]) -> dict[str, Sco
 
 def measured(replies: Sequence[Reply], stamp: Mapping[str, object]) -> Scores:
     """Every metric on evidence that applies."""
-    named = [name for name in Metric.names() if issubclass(Metric.get(name), EvidenceMetric)]
-    metrics = {name: each for name, each in applicable(replies, named).items() if name in named}
+    known = {name: Metric.build(name) for name in Metric.names() if issubclass(Metric.get(name), EvidenceMetric)}
+    metrics = applicable(replies, known, EvidenceMetric)
     return {name: stamped(each, stamp) for name, each in measure_all(metrics, replies).items()} if metrics else {}
 
 

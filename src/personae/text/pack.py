@@ -34,6 +34,16 @@ def parts_of(name: str) -> list[str]:
     return name.split(JOINT)
 
 
+def last(spans: Spans, length: int) -> Spans:
+    """What the last ``length`` tokens of a row come from."""
+    over, kept = sum(size for _, size in spans) - length, []
+    for name, size in spans:
+        lost = min(over, size)
+        over -= lost
+        kept.append((name, size - lost))
+    return tuple(kept)
+
+
 @dataclass(frozen=True)
 class Packed:
     """Token ids of one dialogue.
@@ -108,6 +118,8 @@ class Packer:
 
     ``types``: what a token's type is, one of ``TYPES``; ``marks`` False: texts stand without marks, so that only
     types tell who spoke; ``turns``: of a source with speakers only so many, the newest, are read (not a cut).
+    ``window``: of an input that holds several sources, a joint one or the prompt, only so many tokens are read, the
+    last ones, so that a long context pushes out what stands before it, as in a model with one input.
     """
 
     def __init__(
@@ -119,11 +131,12 @@ class Packer:
         types: str = NO_TYPES,
         marks: bool = True,
         turns: int | None = None,
+        window: int | None = None,
     ) -> None:
         self.tokenizer = tokenizer
         self.sources, self.prompt = tuple(sources), tuple(prompt)
         self.budgets = dict(budgets)
-        self.types, self.marks, self.turns = types, marks, turns
+        self.types, self.marks, self.turns, self.window = types, marks, turns, window
         self.cuts = Cuts()
         vocabulary = tokenizer.get_vocab()
         self._mark = {token: vocabulary[token] for token in SPECIAL_TOKENS}
@@ -141,6 +154,9 @@ class Packer:
             raise UserError(f"text.budgets lacks '{name}': say how many tokens it may have")
         for name in sorted(self.budgets.keys() - needed):
             raise UserError(f"text.budgets names '{name}', which is no source of the model.{nearest(name, needed)}")
+        shared = len(self.prompt) > 1 or any(JOINT in name for name in self.sources)
+        if self.window is not None and (self.window < 2 or not shared):
+            raise UserError(f"text.window={self.window}: give 2 or more, and an input that holds several sources")
         for name, budget in self.budgets.items():
             if budget < 2:
                 raise UserError(f"text.budgets.{name}={budget} leaves no room: give at least 2 tokens")
@@ -160,9 +176,12 @@ class Packer:
         """Pack what the reply may rest on; ``reply`` stays empty."""
         rows = {name: self.pack_source(name, dialogue) for name in self.needed}
         self.cuts.dialogues += 1
-        packed = {name: self._join(name, rows) for name in {*self.sources, *self.prompt}}
-        prompt, items, types = ([each for name in self.prompt for each in packed[name][at]] for at in range(3))
-        spans = {name: self._spans(name, rows) for name in packed}
+        joined = {name: self._join(name, rows) for name in {*self.sources, *self.prompt}}
+        packed = {name: row for name, (row, _) in joined.items()}
+        spans = {name: each for name, (_, each) in joined.items()}
+        shown = self._within(self.prompt, [packed[name] for name in self.prompt])
+        prompt, items, types = ([each for row in shown for each in row[at]] for at in range(3))
+        seen = [last(spans[name], len(row[0])) for name, row in zip(self.prompt, shown, strict=True)]
         typed = self.types != NO_TYPES
         return Packed(
             sources={name: packed[name][0] for name in self.sources},
@@ -173,7 +192,7 @@ class Packer:
             prompt_types=[*types, self.reply_type] if typed else None,
             prompt_items=[*items, -1],
             spans={name: spans[name] for name in self.sources},
-            prompt_spans=(*(each for name in self.prompt for each in spans[name]), (REPLY, 1)),
+            prompt_spans=(*(each for one in seen for each in one), (REPLY, 1)),
         )
 
     @property
@@ -202,21 +221,35 @@ class Packer:
         types = [self._type(name, roles[at] if roles else None) for at in said]
         return self._fit(name, parts, types, first, newest_first=roles is not None)
 
-    def _join(self, name: str, rows: Mapping[str, Row]) -> Row:
-        """The row of one input; a separator stands between the sources of a joint one."""
-        ids, items, types = (list(each) for each in rows[parts_of(name)[0]])
-        for part in parts_of(name)[1:]:
-            between = [self._mark[SEPARATOR]] if self.marks else []
-            ids += between + rows[part][0]
-            items += [-1] * len(between) + rows[part][1]
-            types += rows[part][2][:1] * len(between) + rows[part][2]
-        return ids, items, types
+    def _join(self, name: str, rows: Mapping[str, Row]) -> tuple[Row, Spans]:
+        """The row of one input, and what it puts together.
 
-    def _spans(self, name: str, rows: Mapping[str, Row]) -> Spans:
-        """What ``_join`` puts together; a separator belongs to the source behind it."""
-        first, *others = parts_of(name)
-        between = 1 if self.marks else 0
-        return (first, len(rows[first][0])), *((part, between + len(rows[part][0])) for part in others)
+        A separator stands between the sources of a joint one; it belongs to the source behind it.
+        """
+        names, between = parts_of(name), [self._mark[SEPARATOR]] if self.marks else []
+        first, *rest = self._within(names, [rows[part] for part in names], len(between))
+        ids, items, types = (list(each) for each in first)
+        spans = [(names[0], len(ids))]
+        for part, row in zip(names[1:], rest, strict=True):
+            ids += between + row[0]
+            items += [-1] * len(between) + row[1]
+            types += rows[part][2][:1] * len(between) + row[2]
+            spans.append((part, len(between) + len(row[0])))
+        return (ids, items, types), tuple(spans)
+
+    def _within(self, names: Sequence[str], rows: list[Row], between: int = 0) -> list[Row]:
+        """The rows of one input, ``between`` tokens apart, without the first tokens where they are over the window."""
+        if self.window is None or len(rows) < 2:
+            return rows
+        over = sum(len(row[0]) + between for row in rows) - between - self.window
+        kept: list[Row] = []
+        for name, (ids, items, types) in zip(names, rows, strict=True):
+            lost = min(max(0, over), len(ids))
+            over -= lost
+            if lost:
+                self.cuts.note(name, len({*items[:lost]} - {*items[lost:], -1}), lost)
+            kept.append((ids[lost:], items[lost:], types[lost:]))
+        return kept
 
     def encode(self, text: str) -> list[int]:
         """Ids of ``text`` as words within a line: a word is the same token wherever it stands."""

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -136,8 +136,10 @@ def make_model(recipe: Recipe, corpus: Corpus) -> tuple[DialogueModel, list[str]
 def check_window(recipe: Recipe, window: dict[str, int], more: int = 0) -> None:
     """Refuse budgets that the model has no positions for; ``more``: tokens after the reply."""
     budgets = recipe.text.budgets
-    needed = {name: row_size(name, budgets) for name in recipe.model.sources}
-    needed["decoder"] = sum(row_size(name, budgets) for name in (*recipe.model.prompt, REPLY)) + 1 + more
+    most = recipe.text.window
+    needed = {name: input_size(parts_of(name), [row_size(name, budgets)], most) for name in recipe.model.sources}
+    prompt = input_size(recipe.model.prompt, [row_size(name, budgets) for name in recipe.model.prompt], most)
+    needed["decoder"] = prompt + row_size(REPLY, budgets) + 1 + more
     for name, size in needed.items():
         if size > window[name]:
             key = "decoder.n_positions" if name == "decoder" else "encoder.max_position_embeddings"
@@ -145,6 +147,11 @@ def check_window(recipe: Recipe, window: dict[str, int], more: int = 0) -> None:
                 f"text.budgets ask for {size} tokens in '{name}', the model has {window[name]} positions: "
                 f"lower the budgets or raise model.options.{key}"
             )
+
+
+def input_size(names: Sequence[str], sizes: Sequence[int], window: int | None) -> int:
+    """The most tokens of rows of these sizes: ``window`` where several sources share it."""
+    return sum(sizes) if window is None or len(names) < 2 else min(sum(sizes), window)
 
 
 def row_size(name: str, budgets: dict[str, int]) -> int:
