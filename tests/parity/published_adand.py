@@ -1,0 +1,177 @@
+"""The published names and layouts of AdaND's parameters (Cai et al. 2019) as ours. Keys: see the recordings' README.
+
+Gates stand in blocks of rows: published i, f, g, o or i, g, f, o, ours i, f, o, g. Ours hold both directions in one.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+Tensors = Mapping[str, Tensor]
+
+# The published name of what a recording is of -> our parameterisation.
+KINDS = {
+    "basic": "plain",
+    "layernorm": "layer-norm",
+    "context": "context-published",
+    "topic": "topic-published",
+    "both": "both-published",
+    "context_scale": "context-scale",
+    "hyper": "hyper",
+    "context_full": "context-full",
+}
+# Where the blocks i, f, o, g stand in a published matrix.
+IFGO, IGFO = (0, 1, 3, 2), (0, 2, 3, 1)
+ORDERS = {name: IGFO if name in ("both", "context", "context_scale", "hyper") else IFGO for name in KINDS}
+LETTERS = "ifoj"
+
+# Published name in a cell -> ours, by kind; a row order applies to what has four blocks of rows.
+NORMS = {
+    "layernorm_i": "ending.norm_ih",
+    "layernorm_h": "ending.norm_hh",
+    "layernorm_c": "ending.norm_c",
+}
+STATIC = {"weight_ih": "weight_ih", "weight_hh": "weight_hh"}
+PHI = {"adaptive_cell.weight_ih": "phi.weight_ih", "adaptive_cell.weight_hh": "phi.weight_hh"}
+PHI |= {f"adaptive_cell.{theirs}": f"phi.{ours}" for theirs, ours in NORMS.items()}
+CONTEXT = {
+    "weight_ih_a_c": "{}_input.left",
+    "weight_ih_c_c": "{}_input.right",
+    "weight_hh_a_c": "{}_hidden.left",
+    "weight_hh_c_c": "{}_hidden.right",
+}
+TOPIC = {name.removesuffix("_c"): place for name, place in CONTEXT.items()}
+MAPS = {
+    f"{theirs}{end}": f"map_{side}.{ours}"
+    for way, side in (("ih", "input"), ("hh", "hidden"))
+    for theirs, end, ours in (
+        (f"theta_trans_{way}", ".weight", "inner"),
+        (f"theta_trans_{way}", ".bias", "bias"),
+        (f"weight_{way}_b", "", "outer"),
+    )
+}
+NAMES: dict[str, dict[str, str]] = {
+    "basic": {**STATIC, "bias_ih": "ending.bias_ih", "bias_hh": "ending.bias_hh"},
+    "layernorm": {**STATIC, **NORMS},
+    "context": {**PHI, **NORMS, **{theirs: ours.format("of") for theirs, ours in CONTEXT.items()}},
+    "topic": {**NORMS, **MAPS, **{theirs: ours.format("of") for theirs, ours in TOPIC.items()}},
+    "both": {
+        **PHI,
+        **NORMS,
+        **MAPS,
+        **{theirs: ours.format("context") for theirs, ours in CONTEXT.items()},
+        **{theirs: ours.format("topic") for theirs, ours in TOPIC.items()},
+        "gate_trans_layernorm": "gate_norm",
+        "xh_gate_trans_input.weight": "gate_input",
+        "xh_gate_trans_input.bias": "gate_input_bias",
+        "hh_gate_trans_input.weight": "gate_hidden",
+        "hh_gate_trans_input.bias": "gate_hidden_bias",
+    },
+    "context_scale": {**PHI, **NORMS, **STATIC, "bias_ih": "bias_ih", "bias_hh": "bias_hh"},
+    "context_full": {**PHI, "layernorm_i": "ending.norm_ih", "layernorm_h": "ending.norm_hh"},
+}
+NAMES["hyper"] = NAMES["context_scale"]
+# Ours hold these of the input's side and of the hidden state's in one.
+PAIRS = {"context": "gate_xi", "topic": "gate_theta"}
+UNBLOCKED = re.compile(r"(right|norm_c\.\w+|map_.*)$")
+
+
+def reordered(tensor: Tensor, order: Sequence[int]) -> Tensor:
+    """Rows in blocks as ours stand."""
+    return torch.cat([tensor.chunk(4)[at] for at in order])
+
+
+def gates(tensor: Tensor, kind: str) -> Tensor:
+    """(B, 4H) of a recording with blocks as ours."""
+    return reordered(tensor.mT, ORDERS[kind]).mT
+
+
+def cell(theirs: Tensors, kind: str) -> dict[str, Tensor]:
+    """One published cell's parameters, or their gradients, under our names, without a dimension for directions."""
+    found: dict[str, Tensor] = {}
+    for name, ours in NAMES[kind].items():
+        for end in ("", ".weight", ".bias"):
+            if f"{name}{end}" in theirs:
+                order = IFGO if ours.startswith("phi.") else ORDERS[kind]
+                value, place = theirs[f"{name}{end}"], f"{ours}{end}"
+                found[place] = value if UNBLOCKED.search(place) else reordered(value, order)
+    special = {"both": paired, "context_scale": scaling, "hyper": scaling, "context_full": generating}
+    return {**found, **(special[kind](theirs) if kind in special else {})}
+
+
+def paired(theirs: Tensors) -> dict[str, Tensor]:
+    """The mixing gate's matrices that are one, (2, ...), in ours."""
+    found = {}
+    for name, ours in PAIRS.items():
+        for end, suffix in (("weight", ""), ("bias", "_bias")):
+            both = [reordered(theirs[f"{side}_gate_trans_{name}.{end}"], IGFO) for side in ("xh", "hh")]
+            found[f"{ours}{suffix}"] = torch.stack(both)
+    return found
+
+
+def scaling(theirs: Tensors) -> dict[str, Tensor]:
+    """Scales of the four gates and both sides, then shifts."""
+    places = [f"{letter}{side}" for side in "xh" for letter in LETTERS]
+    scale, shift = ([f"adaptive_norm_{place}" for place in places], [f"adaptive_bias_{place}b" for place in places])
+    return {
+        "squeeze": torch.cat(
+            [theirs[f"{name}.zw_linear.weight"] for name in scale]
+            + [theirs[f"{name}.zb_linear.weight"] for name in shift]
+        ),
+        "squeeze_bias": torch.cat([theirs[f"{name}.zw_linear.bias"] for name in scale]),
+        "expand": torch.stack(
+            [theirs[f"{name}.alpha_linear.weight"] for name in scale]
+            + [theirs[f"{name}.beta_linear.weight"] for name in shift]
+        ),
+    }
+
+
+def generating(theirs: Tensors) -> dict[str, Tensor]:
+    """What generates W: its weight and bias, published as W transposed, as matrices below each other."""
+    found = {
+        f"squeeze{suffix}": torch.cat([theirs[f"adaptive_w_{way}1.{end}"] for way in ("ih", "hh")])
+        for end, suffix in (("weight", ""), ("bias", "_bias"))
+    }
+    rows = len(theirs["layernorm_i.weight"])
+    for way in ("ih", "hh"):
+        weight, bias = theirs[f"adaptive_w_{way}2.weight"], theirs[f"adaptive_w_{way}2.bias"]
+        each = [*weight.unbind(-1), bias]
+        found[f"generate_{way}"] = torch.cat([reordered(one.view(-1, rows).mT, IFGO) for one in each])
+    return found
+
+
+def together(directions: Sequence[Tensors]) -> dict[str, Tensor]:
+    """Directions as one: stacked, or one behind the other where ours are so."""
+    return {name: joined(name, [each[name] for each in directions]) for name in directions[0]}
+
+
+def joined(name: str, parts: Sequence[Tensor]) -> Tensor:
+    """One parameter of all directions."""
+    if name.removesuffix("_bias") in PAIRS.values():
+        return torch.cat([torch.stack([part[side] for part in parts]) for side in range(2)])
+    return torch.cat(list(parts)) if name == "expand" else torch.stack(list(parts))
+
+
+def stack(theirs: Tensors, kind: str, prefix: str = "lstm.layers.") -> dict[str, Tensor]:
+    """A published stack's parameters as those of our ``AdaptiveLSTM``."""
+    found: dict[str, Tensor] = {}
+    layers = {int(key[len(prefix) :].split(".")[0]) for key in theirs if key.startswith(prefix)}
+    for layer in sorted(layers):
+        ways = [f"{prefix}{layer}.{way}cell." for way in ("", "directions.0.", "directions.1.")]
+        cells = [below(theirs, way) for way in ways]
+        each = together([cell(one, kind) for one in cells if one])
+        found |= {f"layers.{layer}.{name}": value for name, value in each.items()}
+    return found
+
+
+def below(tensors: Tensors, prefix: str) -> dict[str, Tensor]:
+    """What is below a prefix, without it."""
+    return {key[len(prefix) :]: value for key, value in tensors.items() if key.startswith(prefix)}
+
+
+def state(hidden: Tensor, cell_state: Tensor, size: int) -> tuple[Tensor, ...]:
+    """Our state of published ones (D, B, S), which hold Phi's behind their own H = ``size``."""
+    both = (hidden[..., :size], cell_state[..., :size])
+    return both if hidden.shape[-1] == size else (*both, hidden[..., size:], cell_state[..., size:])
