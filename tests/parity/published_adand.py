@@ -175,3 +175,41 @@ def state(hidden: Tensor, cell_state: Tensor, size: int) -> tuple[Tensor, ...]:
     """Our state of published ones (D, B, S), which hold Phi's behind their own H = ``size``."""
     both = (hidden[..., :size], cell_state[..., :size])
     return both if hidden.shape[-1] == size else (*both, hidden[..., size:], cell_state[..., size:])
+
+
+INFERRER = (
+    (r"^Domain_Matrix", "model.topic_vectors"),
+    (r"^Word_Matrix", "model.word_vectors"),
+    (r"^gx\.linears\.0", "model.wide"),
+    (r"^gx\.linears\.1", "model.narrow"),
+    (r"^prior_latent_variation", "prior"),
+    (r"^post_latent_variation", "posterior"),
+    (r"input_transformer\.linears", "layers"),
+    (r"context_to_mean", "mean"),
+    (r"context_to_logvar", "log_variance"),
+)
+
+
+def renamed(name: str, table: Sequence[tuple[str, str]]) -> str:
+    """A name with every pattern replaced."""
+    for old, new in table:
+        name = re.sub(old, new, name)
+    return name
+
+
+def inferrer(theirs: Tensors) -> dict[str, Tensor]:
+    """The topic inferrer's parameters under our names."""
+    return {renamed(name, INFERRER): value for name, value in theirs.items()}
+
+
+def inferrer_sizes(theirs: Tensors) -> dict[str, int | list[int]]:
+    """What its shapes tell."""
+    nets = "prior_latent_variation"
+    inner = sorted(name for name in theirs if re.match(rf"{nets}\.input_transformer\.linears\.\d+\.bias", name))
+    return {
+        "words": len(theirs["Word_Matrix"]),
+        "topics": len(theirs["Domain_Matrix"]),
+        "width": theirs["Word_Matrix"].shape[1],
+        "latent": len(theirs[f"{nets}.context_to_mean.bias"]),
+        "hidden": [len(theirs[name]) for name in inner[:-1]],
+    }
