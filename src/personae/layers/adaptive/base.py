@@ -62,11 +62,13 @@ class Given:
 class Parameterisation(nn.Module, Registrable, ABC):
     """How an LSTM layer's gates come about. Every parameter holds all directions: its first dimension is D.
 
-    ``reads``: what it adapts to, a choice of ``zeta`` and ``theta``. ``dropout`` is on the candidate tanh(g), with a
+    ``reads``: what it adapts to, a choice of ``zeta`` and ``theta``; ``uses``: which of ``xi``, ``factors`` and
+    ``squeeze`` of its sizes it has. ``dropout`` is on the candidate tanh(g), with a
     fresh mask at every step.
     """
 
     reads: ClassVar[frozenset[str]] = frozenset()
+    uses: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, sizes: Sizes, dropout: float = 0.0) -> None:
         super().__init__()

@@ -20,6 +20,7 @@ class BothPublished(Both):
     """
 
     ending_kind = NormEnding
+    uses = frozenset({"xi", "factors"})
 
     def __init__(self, sizes: Sizes, dropout: float = 0.0) -> None:
         super().__init__(sizes, dropout)

@@ -16,6 +16,7 @@ class WithPhi(Parameterisation):
     """What all that have a Phi share; its state is h, c and Phi's xi and cell."""
 
     reads = frozenset({"zeta"})
+    uses = frozenset({"xi"})
     ending_kind: type[Ending] = BiasEnding
 
     def __init__(self, sizes: Sizes, dropout: float = 0.0) -> None:

@@ -17,6 +17,7 @@ class ContextFull(WithPhi):
     """
 
     ending_kind = NormEnding
+    uses = frozenset({"xi", "squeeze"})
 
     def __init__(self, sizes: Sizes, dropout: float = 0.0) -> None:
         super().__init__(sizes, dropout)

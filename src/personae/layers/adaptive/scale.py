@@ -23,6 +23,7 @@ class ContextScale(WithPhi):
     """
 
     ending_kind = NormEnding
+    uses = frozenset({"xi", "squeeze"})
 
     def __init__(self, sizes: Sizes, dropout: float = 0.0) -> None:
         super().__init__(sizes, dropout)

@@ -40,6 +40,7 @@ class TopicPublished(Topic):
     """
 
     ending_kind = NormEnding
+    uses = frozenset({"factors"})
 
     def __init__(self, sizes: Sizes, dropout: float = 0.0) -> None:
         super().__init__(sizes, dropout)

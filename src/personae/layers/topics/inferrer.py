@@ -46,11 +46,12 @@ class TopicInferrer(nn.Module):
 
     def forward(self, counts: Tensor) -> Tensor:
         """theta (B, K) of a context's counts (B, N)."""
-        return self.model.shares(self.draw(*self.prior(counts)))
+        return self.model.shares(self.draw(*self.prior(self.cast(counts))))
 
     def losses(self, context: Tensor, whole: Tensor) -> TopicLosses:
         """For counts (B, N) of contexts, and of contexts with their replies."""
-        prior, posterior = self.prior(context), self.posterior(whole)
+        whole = self.cast(whole)
+        prior, posterior = self.prior(self.cast(context)), self.posterior(whole)
         log_words = self.model.log_words(self.model.shares(self.draw(*posterior)))
         return TopicLosses(-(whole * log_words).sum(-1), divergence(posterior, prior))
 
@@ -59,6 +60,10 @@ class TopicInferrer(nn.Module):
         if not (self.training or self.sample):
             return mean
         return mean + (log_variance / 2).exp() * self.noise(mean)
+
+    def cast(self, counts: Tensor) -> Tensor:
+        """Counts in the precision of the parameters."""
+        return counts.to(self.model.topic_vectors.dtype)
 
     def noise(self, like: Tensor) -> Tensor:
         """Standard normal numbers (B, Z)."""
