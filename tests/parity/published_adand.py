@@ -5,9 +5,14 @@ Gates stand in blocks of rows: published i, f, g, o or i, g, f, o, ours i, f, o,
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
+
+from personae.layers.adaptive import Parameterisation
+from personae.models import AdandConfig, AdandModel
+from tests.parity.files import File
 
 Tensors = Mapping[str, Tensor]
 
@@ -212,4 +217,130 @@ def inferrer_sizes(theirs: Tensors) -> dict[str, int | list[int]]:
         "width": theirs["Word_Matrix"].shape[1],
         "latent": len(theirs[f"{nets}.context_to_mean.bias"]),
         "hidden": [len(theirs[name]) for name in inner[:-1]],
+    }
+
+
+READERS = {"encoder.": "encoders.shared.", "decoder.": "decoder.reader.", "context_encoder.encoder.": "context."}
+
+
+def parameters(theirs: Tensors) -> dict[str, Tensor]:
+    """A published model's parameters, or those gradients that there are, under our names."""
+    found: dict[str, Tensor] = {}
+    for prefix, ours in READERS.items():
+        reader = below(theirs, prefix)
+        if "lt.weight" in reader:
+            found[f"{ours}words.weight"] = reader["lt.weight"]
+            found |= {f"{ours}layers.{name}": value for name, value in stack(reader, kind_of(reader), LAYERS).items()}
+    found |= {f"inferrer.{name}": value for name, value in inferrer(below(theirs, "topic_indicator.")).items()}
+    for name, value in below(theirs, "output.").items():
+        found[name.replace("o2e", "narrow").replace("e2s", "words")] = value
+    return found | attention(below(theirs, "decoder.attention."))
+
+
+LAYERS = "rnn.lstm.layers."
+
+
+def kind_of(theirs: Tensors) -> str:
+    """What a stack is of, by the parameters that it has."""
+    names = " ".join(theirs)
+    for mark, kind in (
+        ("theta_trans", "topic"),
+        ("weight_ih_a_c", "context"),
+        ("adaptive_norm", "context_scale"),
+        ("layernorm", "layernorm"),
+    ):
+        if mark in names:
+            return "both" if kind == "topic" and "weight_ih_a_c" in names else kind
+    return "basic"
+
+
+def attention(theirs: Tensors) -> dict[str, Tensor]:
+    """What joins decoder state and context is two matrices in ours, and so is what concat asks with."""
+    if not theirs:
+        return {}
+    whole, asked = theirs["attn_combine.weight"], "decoder.asks.0.attention"
+    hidden = len(whole)
+    found = {"decoder.own.weight": whole[:, :hidden], f"{asked}.combine.weight": whole[:, hidden:]}
+    if "attn_v.weight" in theirs:
+        both = theirs["attn.weight"]
+        found |= {f"{asked}.key.weight": both[:, :-hidden], f"{asked}.ask.weight": both[:, -hidden:]}
+        found[f"{asked}.score.weight"] = theirs["attn_v.weight"]
+    elif "attn.weight" in theirs:
+        found[f"{asked}.ask.weight"] = theirs["attn.weight"]
+    return found
+
+
+class Recording(File):
+    """A model with a batch of contexts and replies."""
+
+    bos, eos, pad = 1, 2, 0
+    # Of the published vocabulary: its words that tell a topic, in their order, are all but these special and stop words.
+    special = 4
+
+    @property
+    def sources(self) -> dict[str, dict[str, Tensor]]:
+        ids = self.tensors["in.xs"]
+        return {"context": {"input_ids": ids, "attention_mask": ids != self.pad}}
+
+    def prompts(self) -> dict[str, Any]:
+        """What a reply begins with."""
+        return {"inputs": torch.full((len(self.tensors["in.xs"]), 1), self.bos), "sources": self.sources}
+
+    def batch(self) -> dict[str, Any]:
+        """The begin token and the reply."""
+        reply = self.tensors["in.ys"]
+        ids = torch.cat([torch.full((len(reply), 1), self.bos), reply], dim=1)
+        labels = ids.masked_fill(ids == self.pad, -100)
+        labels[:, 0] = -100
+        return {"input_ids": ids, "attention_mask": ids != self.pad, "labels": labels, "sources": self.sources}
+
+    def model(self, theirs: Tensors, **options: Any) -> AdandModel:
+        """Ours with their parameters; it infers topics where something reads them, or as ``options`` say."""
+        config = {**geometry(theirs), **IDS, **options}
+        reads = "theta" in Parameterisation.get(config["parameterisation"]).reads
+        made = AdandModel(AdandConfig(**{"training": "alternating" if reads else "joint", **config}))
+        ours = {name: value for name, value in parameters(theirs).items() if name in made.state_dict()}
+        missing, unexpected = made.load_state_dict(ours, strict=False)
+        assert set(missing) <= {"bag.topic_of"}, missing
+        assert not unexpected
+        if made.bag is not None:
+            places = File.load(self.path.with_name("topic.safetensors")).tensors["map.global_to_topic"]
+            made.bag.topic_of.copy_(places.where(places >= self.special, made.bag.size))
+        return made
+
+
+IDS = {"bos_token_id": Recording.bos, "eos_token_id": Recording.eos, "pad_token_id": Recording.pad}
+
+
+def geometry(theirs: Tensors) -> dict[str, Any]:
+    """What the shapes tell of a model."""
+    encoder, hidden = below(theirs, "encoder."), len(theirs["decoder.attention.attn_combine.weight"])
+    sizes = inferrer_sizes(below(theirs, "topic_indicator."))
+    found: dict[str, Any] = {"xi": 1, "factors": 1, "squeeze": 1}
+    for key, value in encoder.items():
+        for end, name, at in (("adaptive_cell.weight_hh", "xi", 1), ("weight_hh_c", "factors", 0)):
+            if key.endswith(end):
+                found[name] = value.shape[at]
+        if key.endswith("zw_linear.weight"):
+            found["squeeze"] = len(value)
+    attentions = below(theirs, "decoder.attention.")
+    general = "general" if "attn.weight" in attentions else "dot"
+    return found | {
+        "fusion": {"name": "sum"},
+        "share_encoder": True,
+        "parameterisation": KINDS[kind_of(encoder)],
+        "context_cell": "layer-norm",
+        "hidden_size": hidden,
+        "word_size": encoder["lt.weight"].shape[1],
+        "num_hidden_layers": len({key.split(".")[3] for key in encoder if key.startswith(LAYERS)}),
+        "bidirectional": any(".directions.1." in key for key in encoder),
+        "attention": "concat" if "attn_v.weight" in attentions else general,
+        "padding": "read",
+        "topics": sizes["topics"],
+        "topic_model": "experts-published",
+        "topic_words": sizes["words"],
+        "latent": sizes["latent"],
+        "bag_hidden": sizes["hidden"],
+        "sample_topics": True,
+        "vocab_size": len(theirs["decoder.lt.weight"]),
     }
