@@ -20,6 +20,7 @@ from personae.text.collate import Collator
 from personae.training.batches import BucketSampler
 from personae.training.corpus import Corpus
 from personae.training.examples import CandidateDataset
+from personae.training.turns import keep_moving
 from personae.training.validation import Choices, OpenShares, batches, perplexity, validate
 
 CLOSED = 0.01
@@ -130,12 +131,34 @@ class DialogueTrainer(Trainer):
             split_rate(optimizer, fusion_parameters(self.model), self.recipe.fusion_rate)
         return optimizer
 
+    def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
+        """Backward of one part; of losses minimised in turn all but the last get their optimiser step here."""
+        own: DialogueModel = self.accelerator.unwrap_model(self.model)
+        own.begin_step(self.state.global_step)
+        loss = 0.0
+        for left, objective in zip(range(len(own.objectives) - 1, -1, -1), own.objectives, strict=True):
+            loss += super().training_step(model, {**inputs, "objective": objective}, num_items_in_batch)
+            if own.keeps_moving:
+                keep_moving(self.optimizer.optimizer)
+            if left:
+                self._turn(model)
+        if not own.objectives:
+            loss = super().training_step(model, inputs, num_items_in_batch)
+        self.steps += self.accelerator.sync_gradients
+        return loss
+
+    def _turn(self, model: Any) -> None:
+        """What the Trainer does after a batch, for a loss that is not the last."""
+        if self.args.max_grad_norm:
+            self.accelerator.clip_grad_norm_(model.parameters(), self.args.max_grad_norm)
+        self.optimizer.step()
+        model.zero_grad()
+
     def compute_loss(
         self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
         """The model's loss; its terms are kept for the log."""
         loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
-        self.steps += self.accelerator.sync_gradients
         if len(outputs.terms) > 1:
             for name, value in outputs.terms.items():
                 self.terms[name] = self.terms.get(name, 0.0) + float(value) * self.accelerator.num_processes
