@@ -42,9 +42,7 @@ def with_noise(model: AdandModel, monkeypatch: pytest.MonkeyPatch, noise: Tensor
         monkeypatch.setattr(model.inferrer, "noise", lambda like: noise.to(like))
 
 
-def test_encoder_and_theta(
-    recording: published.Recording, model: AdandModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_encoder_and_theta(recording: published.Recording, model: AdandModel, monkeypatch: pytest.MonkeyPatch) -> None:
     tensors = recording.tensors
     with_noise(model, monkeypatch, tensors.get("noise.eps_prior"))
     heard = model.encode(recording.sources)["context"]
@@ -76,7 +74,9 @@ def test_logits_loss_and_gradients(
     assert found.keys() == expected.keys()
     for name, grad in found.items():
         atol = CLOSE["atol"] + ROUNDING * expected[name].abs().max().item()
-        torch.testing.assert_close(grad.float(), expected[name], rtol=0, atol=atol, msg=lambda text, n=name: f"{n} {text}")
+        torch.testing.assert_close(
+            grad.float(), expected[name], rtol=0, atol=atol, msg=lambda text, n=name: f"{n} {text}"
+        )
 
 
 @torch.no_grad()

@@ -94,5 +94,3 @@ class _Search:
         """The first beam with its last token replaced by the end token, where there is one."""
         said = self.live[row, 0].tolist()
         return [*said[:-1], *(self.task.eos[:1].tolist() or said[-1:])], self.scores[row, 0].item()
-
-
