@@ -229,3 +229,26 @@ def test_a_size_that_makes_no_network_is_refused():
         AdaptiveLSTM("topic", 4, 5, topics=0)
     with pytest.raises(UserError, match="Did you mean 'topic'"):
         AdaptiveLSTM("topics", 4, 5)
+
+
+def test_both_directions_are_a_forward_and_a_backward_one(kind):
+    """The parameters of either, taken out of those that hold both."""
+    both, x = lstm(kind, layers=1), inputs()
+    found, _ = both(x, given=given())
+    for way, order in enumerate((lambda one: one, lambda one: one.flip(1))):
+        single = lstm(kind, both=False, layers=1)
+        for mine, theirs in zip(single.layers[0].parameters(), both.layers[0].parameters(), strict=True):
+            sides = theirs.view(-1, 2, *theirs.shape[1:]) if len(mine) != 16 else theirs.view(2, 16, *theirs.shape[1:])
+            mine.data = (sides[:, way] if len(mine) != 16 else sides[way]).clone()
+        expected, _ = single(order(x), given=given())
+        torch.testing.assert_close(found.chunk(2, dim=-1)[way], order(expected), **CLOSE)
+
+
+def test_bf16_autocast_is_near(kind):
+    stack, x = lstm(kind).float(), inputs().float()
+    some = Given(*(part.float() for part in vars(given()).values()))
+    with torch.autocast("cpu", torch.bfloat16):
+        rough = stack(x, given=some)[0]
+    rough.float().square().sum().backward()
+    assert all(one.grad.isfinite().all() for one in stack.parameters() if one.grad is not None)
+    assert (rough.float() - stack(x, given=some)[0]).abs().mean() < 0.03

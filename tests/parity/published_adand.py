@@ -274,7 +274,7 @@ class Recording(File):
     """A model with a batch of contexts and replies."""
 
     bos, eos, pad = 1, 2, 0
-    # Of the published vocabulary: its words that tell a topic, in their order, are all but these special and stop words.
+    # So many topic words come first that are special, and are never counted.
     special = 4
 
     @property

@@ -39,7 +39,8 @@ def model(recording: published.Recording) -> AdandModel:
 
 def with_noise(model: AdandModel, monkeypatch: pytest.MonkeyPatch, noise: Tensor | None) -> None:
     if model.inferrer is not None:
-        monkeypatch.setattr(model.inferrer, "noise", lambda like: noise.to(like))
+        assert noise is not None
+        monkeypatch.setattr(model.inferrer, "noise", noise.to)
 
 
 def test_encoder_and_theta(recording: published.Recording, model: AdandModel, monkeypatch: pytest.MonkeyPatch) -> None:

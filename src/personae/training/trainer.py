@@ -132,27 +132,33 @@ class DialogueTrainer(Trainer):
         return optimizer
 
     def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
-        """Backward of one part; of losses minimised in turn all but the last get their optimiser step here."""
+        """Backward of one part. Of losses minimised in turn, all but the last get their optimiser step here."""
         own: DialogueModel = self.accelerator.unwrap_model(self.model)
         own.begin_step(self.state.global_step)
-        loss = 0.0
-        for left, objective in zip(range(len(own.objectives) - 1, -1, -1), own.objectives, strict=True):
-            loss += super().training_step(model, {**inputs, "objective": objective}, num_items_in_batch)
-            if own.keeps_moving:
-                keep_moving(self.optimizer.optimizer)
-            if left:
-                self._turn(model)
-        if not own.objectives:
-            loss = super().training_step(model, inputs, num_items_in_batch)
+        *before, last = [{"objective": each} for each in own.objectives] or [{}]
+        losses = []
+        for objective in before:
+            losses.append(super().training_step(model, {**inputs, **objective}, num_items_in_batch))
+            self._turn(model, own.keeps_moving)
+        losses.append(super().training_step(model, {**inputs, **last}, num_items_in_batch))
+        if own.keeps_moving:
+            keep_moving(self._optimizer)
         self.steps += self.accelerator.sync_gradients
-        return loss
+        return torch.stack(losses).sum()
 
-    def _turn(self, model: Any) -> None:
+    def _turn(self, model: Any, moving: bool) -> None:
         """What the Trainer does after a batch, for a loss that is not the last."""
+        if moving:
+            keep_moving(self._optimizer)
         if self.args.max_grad_norm:
             self.accelerator.clip_grad_norm_(model.parameters(), self.args.max_grad_norm)
-        self.optimizer.step()
+        self._optimizer.step()
         model.zero_grad()
+
+    @property
+    def _optimizer(self) -> Any:
+        """The optimiser without accelerate's wrapper."""
+        return getattr(self.optimizer, "optimizer", self.optimizer)
 
     def compute_loss(
         self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None

@@ -59,7 +59,7 @@ class Both(WithPhi):
 
     def mixed(self, psi: Tensor, context: Tensor, topic: Tensor) -> Tensor:
         """Psi context + (1 - Psi) topic, each (2D, B, 4H)."""
-        return torch.lerp(topic, context, psi)
+        return torch.lerp(topic, context, psi.to(topic.dtype))  # under autocast they differ
 
     def prepare(self, inputs: Tensor, given: Given) -> Step:
         """See ``Parameterisation``: topics' input side, x V, zeta's part of Phi and theta's of Psi are hoisted."""

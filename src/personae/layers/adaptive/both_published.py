@@ -69,7 +69,7 @@ class BothPublished(Both):
 
     def mixed(self, psi: Tensor, context: Tensor, topic: Tensor) -> Tensor:
         """Psi topic + (1 - Psi) context."""
-        return torch.lerp(context, topic, psi)
+        return torch.lerp(context, topic, psi.to(topic.dtype))
 
     def initialise(self) -> None:
         """As published; the gate as PyTorch starts linear layers."""
