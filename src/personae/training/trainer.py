@@ -165,7 +165,7 @@ class DialogueTrainer(Trainer):
     ) -> Any:
         """The model's loss; its terms are kept for the log."""
         loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
-        if len(outputs.terms) > 1:
+        if len(outputs.terms) > 1 or "objective" in inputs:
             for name, value in outputs.terms.items():
                 self.terms[name] = self.terms.get(name, 0.0) + float(value) * self.accelerator.num_processes
         return (loss, outputs) if return_outputs else loss
