@@ -8,6 +8,7 @@ from torch import Tensor
 from personae.layers.adaptive.base import Given, Parameterisation, Sizes, State, Step
 from personae.layers.adaptive.context import TYPICAL, WithPhi
 from personae.layers.adaptive.parts import Factors, matrix, multiplied, uniform, vector
+from personae.layers.adaptive.repeated import Repeated
 
 # Psi (2D, B, 4H) of a step: from its number, h (D, B, 4H) as the gate reads it, and xi (D, B, A).
 Gate = Callable[[int, Tensor, Tensor], Tensor]
@@ -54,8 +55,8 @@ class Both(WithPhi):
 
     def gate(self, inputs: Tensor, theta: Tensor) -> Gate:
         """Psi, with all hoisted that does not depend on h."""
-        fixed, weight = theta @ self.gate_theta.mT + self.gate_bias[:, None], self.gate_xi.mT
-        return lambda at, own, xi: (fixed + torch.cat([xi, xi]) @ weight).sigmoid()
+        fixed, weight = theta @ self.gate_theta.mT + self.gate_bias[:, None], Repeated(self.gate_xi.mT)
+        return lambda at, own, xi: (fixed + weight(torch.cat([xi, xi]))).sigmoid()
 
     def mixed(self, psi: Tensor, context: Tensor, topic: Tensor) -> Tensor:
         """Psi context + (1 - Psi) topic, each (2D, B, 4H)."""
@@ -70,16 +71,18 @@ class Both(WithPhi):
         projected, known = multiplied(inputs, self.context_input.right).unbind(1), self.known(inputs, given)
         gate, of_gate = self.gate(inputs, theta), self.reading_gate()
         read = [self.phi.of_hidden, self.context_hidden.right, self.topic_hidden.right]
-        reading = torch.cat(read if of_gate is None else [*read, of_gate], dim=1).mT
-        widths = [4 * self.sizes.xi, self.sizes.xi, self.rank, reading.shape[-1] - 5 * self.sizes.xi - self.rank]
-        left, topic_left = torch.cat([self.context_input.left, self.context_hidden.left]).mT, self.topic_hidden.left.mT
+        read += [] if of_gate is None else [of_gate]
+        reading, phi = Repeated(torch.cat(read, dim=1).mT), self.phi.prepare()
+        widths = [4 * self.sizes.xi, self.sizes.xi, self.rank, 0 if of_gate is None else of_gate.shape[1]]
+        left = Repeated(torch.cat([self.context_input.left, self.context_hidden.left]).mT)
+        topic_left = Repeated(self.topic_hidden.left.mT)
 
         def step(at: int, state: State) -> State:
             hidden, cell, xi, inner = state
-            part, own, own_topic, own_gate = torch.split(hidden @ reading, widths, dim=-1)
-            xi, inner = self.phi(known(at) + part, xi, inner)
-            context = torch.cat([projected[at] * xi, own * xi]) @ left
-            topic = torch.cat([topics[at], (own_topic * of_hidden) @ topic_left])
+            part, own, own_topic, own_gate = torch.split(reading(hidden), widths, dim=-1)
+            xi, inner = phi(known(at) + part, xi, inner)
+            context = left(torch.cat([projected[at] * xi, own * xi]))
+            topic = torch.cat([topics[at], topic_left(own_topic * of_hidden)])
             side, own_side = self.mixed(gate(at, own_gate, xi), context, topic).chunk(2)
             hidden, cell = self.ending(self.ending.before(side), own_side, cell)
             return hidden, cell, xi, inner

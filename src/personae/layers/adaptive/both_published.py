@@ -7,6 +7,7 @@ from personae.layers.adaptive.base import Parameterisation, Sizes
 from personae.layers.adaptive.both import Both, Gate
 from personae.layers.adaptive.context_published import STD
 from personae.layers.adaptive.parts import Norm, NormEnding, matrix, multiplied, uniform, vector
+from personae.layers.adaptive.repeated import Repeated
 from personae.layers.adaptive.topic_published import TopicMap
 
 
@@ -54,10 +55,10 @@ class BothPublished(Both):
         """See ``Both``."""
         seen = self.gate_norm(multiplied(inputs, self.gate_input) + self.gate_input_bias[:, None, None]).unbind(1)
         fixed = self.normed(theta @ self.gate_theta.mT + self.gate_theta_bias[:, None])
-        weight, bias = self.gate_xi.mT, self.gate_xi_bias[:, None]
+        weight, bias = Repeated(self.gate_xi.mT), self.gate_xi_bias[:, None]
 
         def psi(at: int, own: Tensor, xi: Tensor) -> Tensor:
-            term = self.normed(torch.cat([xi, xi]) @ weight + bias)
+            term = self.normed(weight(torch.cat([xi, xi])) + bias)
             own_term = self.gate_norm(own + self.gate_hidden_bias[:, None])
             return (torch.cat([seen[at], own_term]) + fixed + term).sigmoid()
 

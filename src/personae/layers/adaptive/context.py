@@ -7,6 +7,7 @@ from torch import Tensor
 
 from personae.layers.adaptive.base import Given, Parameterisation, Sizes, State, Step
 from personae.layers.adaptive.parts import BiasEnding, Ending, Factors, Phi, multiplied
+from personae.layers.adaptive.repeated import Repeated
 
 # At the start xi, a product of a sigmoid and a tanh near 0, is about this large.
 TYPICAL = 0.1
@@ -58,15 +59,15 @@ class Context(WithPhi):
     def prepare(self, inputs: Tensor, given: Given) -> Step:
         """See ``Parameterisation``: x V and zeta's part of Phi are hoisted; from h and from xi one product each."""
         projected, known = multiplied(inputs, self.of_input.right).unbind(1), self.known(inputs, given)
-        reading = torch.cat([self.phi.of_hidden, self.of_hidden.right], dim=1).mT
-        left = torch.cat([self.of_input.left, self.of_hidden.left]).mT
+        reading = Repeated(torch.cat([self.phi.of_hidden, self.of_hidden.right], dim=1).mT)
+        left, phi = Repeated(torch.cat([self.of_input.left, self.of_hidden.left]).mT), self.phi.prepare()
         size = self.sizes.xi
 
         def step(at: int, state: State) -> State:
             hidden, cell, xi, inner = state
-            part, own = torch.split(hidden @ reading, [4 * size, size], dim=-1)
-            xi, inner = self.phi(known(at) + part, xi, inner)
-            side, own_side = (torch.cat([projected[at] * xi, own * xi]) @ left).chunk(2)
+            part, own = torch.split(reading(hidden), [4 * size, size], dim=-1)
+            xi, inner = phi(known(at) + part, xi, inner)
+            side, own_side = left(torch.cat([projected[at] * xi, own * xi])).chunk(2)
             hidden, cell = self.ending(self.ending.before(side), own_side, cell)
             return hidden, cell, xi, inner
 

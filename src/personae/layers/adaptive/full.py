@@ -6,6 +6,7 @@ from torch import Tensor
 from personae.layers.adaptive.base import Given, Parameterisation, Sizes, State, Step
 from personae.layers.adaptive.context import WithPhi
 from personae.layers.adaptive.parts import HalfNormEnding, NormEnding, matrix, multiplied, uniform, vector
+from personae.layers.adaptive.repeated import Repeated
 
 
 @Parameterisation.register("context-full")
@@ -36,14 +37,14 @@ class ContextFull(WithPhi):
     def prepare(self, inputs: Tensor, given: Given) -> Step:
         """See ``Parameterisation``: all W_k x are hoisted."""
         projected, known = multiplied(inputs, self.generate_ih).unbind(1), self.known(inputs, given)
-        reading = torch.cat([self.phi.of_hidden, self.generate_hh], dim=1).mT
-        widths, squeeze = [4 * self.sizes.xi, self.generate_hh.shape[1]], self.squeeze.mT
+        reading, phi = Repeated(torch.cat([self.phi.of_hidden, self.generate_hh], dim=1).mT), self.phi.prepare()
+        widths, squeeze = [4 * self.sizes.xi, self.generate_hh.shape[1]], Repeated(self.squeeze.mT)
 
         def step(at: int, state: State) -> State:
             hidden, cell, xi, inner = state
-            part, own = torch.split(hidden @ reading, widths, dim=-1)
-            xi, inner = self.phi(known(at) + part, xi, inner)
-            shares, own_shares = (xi @ squeeze + self.squeeze_bias[:, None]).chunk(2, dim=-1)
+            part, own = torch.split(reading(hidden), widths, dim=-1)
+            xi, inner = phi(known(at) + part, xi, inner)
+            shares, own_shares = (squeeze(xi) + self.squeeze_bias[:, None]).chunk(2, dim=-1)
             side = self.ending.before(self.weighted(projected[at], shares))
             hidden, cell = self.ending(side, self.weighted(own, own_shares), cell)
             return hidden, cell, xi, inner

@@ -4,11 +4,14 @@ One sigmoid for the first three blocks and one tanh for the last; ``torch.nn.LST
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import initialization as init
+
+from personae.layers.adaptive.repeated import Repeated
 
 EPSILON = 1e-5
 
@@ -211,10 +214,10 @@ class Phi(nn.Module):
         """(D, 4A, H) the columns that read h."""
         return self.weight_ih[..., self.given :]
 
-    def forward(self, side: Tensor, xi: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
-        """xi_t and its cell (D, B, A), from what u and h contribute (D, B, 4A) and xi, cell of the step before."""
-        found: tuple[Tensor, Tensor] = self.ending(self.ending.before(side), xi @ self.weight_hh.mT, cell)
-        return found
+    def prepare(self) -> Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """The step: xi_t and its cell (D, B, A), from what u and h contribute (D, B, 4A) and xi, cell before."""
+        multiply, ending = Repeated(self.weight_hh.mT), self.ending
+        return lambda side, xi, cell: ending(ending.before(side), multiply(xi), cell)
 
     def initialise(self) -> None:
         """As PyTorch does with biases; with layer norms as published: orthogonal, and identities for its own state."""

@@ -4,6 +4,7 @@ from torch import Tensor
 
 from personae.layers.adaptive.base import Given, Parameterisation, Sizes, State, Step
 from personae.layers.adaptive.parts import BiasEnding, Ending, matrix, multiplied, uniform
+from personae.layers.adaptive.repeated import Repeated
 
 
 @Parameterisation.register("plain")
@@ -24,11 +25,11 @@ class Plain(Parameterisation):
     def prepare(self, inputs: Tensor, given: Given) -> Step:
         """See ``Parameterisation``: the whole input side is hoisted."""
         before = self.ending.before(multiplied(inputs, self.weight_ih)).unbind(1)
-        weight_hh = self.weight_hh.mT
+        multiply = Repeated(self.weight_hh.mT)
 
         def step(at: int, state: State) -> State:
             hidden, cell = state
-            following: State = self.ending(before[at], hidden @ weight_hh, cell)
+            following: State = self.ending(before[at], multiply(hidden), cell)
             return following
 
         return step

@@ -9,6 +9,7 @@ from transformers import initialization as init
 from personae.layers.adaptive.base import Given, Parameterisation, Sizes, State, Step
 from personae.layers.adaptive.context import WithPhi
 from personae.layers.adaptive.parts import NormEnding, matrix, multiplied, uniform, vector
+from personae.layers.adaptive.repeated import Repeated
 
 # Scales, then shifts, of the four gates of the input's side, then of the hidden state's.
 BLOCKS = 16
@@ -37,25 +38,31 @@ class ContextScale(WithPhi):
         self.expand = matrix(directions * BLOCKS, sizes.hidden, sizes.squeeze)
         self.ending = self.ending_kind(directions, sizes.hidden, dropout)
 
-    def scales(self, xi: Tensor) -> tuple[Tensor, ...]:
-        """alpha, alpha', beta, beta', each (D, B, 4H), from xi (D, B, A)."""
-        directions, batch, _ = xi.shape
-        bias = torch.cat([self.squeeze_bias, torch.zeros_like(self.squeeze_bias)], dim=-1)
-        narrow = (xi @ self.squeeze.mT + bias[:, None]).view(directions, batch, BLOCKS, -1)
-        wide = narrow.transpose(1, 2).flatten(0, 1) @ self.expand.mT
-        return wide.view(directions, BLOCKS, batch, -1).transpose(1, 2).flatten(2).chunk(4, dim=-1)
+    def scales(self) -> Callable[[Tensor], tuple[Tensor, ...]]:
+        """What says alpha, alpha', beta, beta', each (D, B, 4H), from xi (D, B, A)."""
+        squeeze, expand = Repeated(self.squeeze.mT), Repeated(self.expand.mT)
+        bias = torch.cat([self.squeeze_bias, torch.zeros_like(self.squeeze_bias)], dim=-1)[:, None]
+
+        def found(xi: Tensor) -> tuple[Tensor, ...]:
+            directions, batch, _ = xi.shape
+            narrow = (squeeze(xi) + bias).view(directions, batch, BLOCKS, -1)
+            wide = expand(narrow.transpose(1, 2).flatten(0, 1))
+            return wide.view(directions, BLOCKS, batch, -1).transpose(1, 2).flatten(2).chunk(4, dim=-1)
+
+        return found
 
     def prepare(self, inputs: Tensor, given: Given) -> Step:
         """See ``Parameterisation``: W x is hoisted."""
         projected, known = multiplied(inputs, self.weight_ih).unbind(1), self.known(inputs, given)
-        reading = torch.cat([self.phi.of_hidden, self.weight_hh], dim=1).mT
+        reading, phi = Repeated(torch.cat([self.phi.of_hidden, self.weight_hh], dim=1).mT), self.phi.prepare()
+        scales = self.scales()
         widths = [4 * self.sizes.xi, 4 * self.sizes.hidden]
 
         def step(at: int, state: State) -> State:
             hidden, cell, xi, inner = state
-            part, own = torch.split(hidden @ reading, widths, dim=-1)
-            xi, inner = self.phi(known(at) + part, xi, inner)
-            scale, own_scale, shift, own_shift = self.scales(xi)
+            part, own = torch.split(reading(hidden), widths, dim=-1)
+            xi, inner = phi(known(at) + part, xi, inner)
+            scale, own_scale, shift, own_shift = scales(xi)
             side = projected[at] * scale + shift + self.bias_ih[:, None]
             own_side = own * own_scale + own_shift + self.bias_hh[:, None]
             hidden, cell = self.ending(self.ending.before(side), own_side, cell)

@@ -4,6 +4,7 @@ from torch import Tensor
 
 from personae.layers.adaptive.base import Given, Parameterisation, Sizes, State, Step
 from personae.layers.adaptive.parts import BiasEnding, Ending, Factors, multiplied
+from personae.layers.adaptive.repeated import Repeated
 
 
 @Parameterisation.register("topic")
@@ -38,11 +39,11 @@ class Topic(Parameterisation):
         of_input, of_hidden = self.diagonals(given.of("theta"))
         scaled = multiplied(inputs, self.of_input.right) * of_input[:, None]
         before = self.ending.before(multiplied(scaled, self.of_input.left)).unbind(1)
-        right, left = self.of_hidden.right.mT, self.of_hidden.left.mT
+        right, left = Repeated(self.of_hidden.right.mT), Repeated(self.of_hidden.left.mT)
 
         def step(at: int, state: State) -> State:
             hidden, cell = state
-            following: State = self.ending(before[at], (hidden @ right * of_hidden) @ left, cell)
+            following: State = self.ending(before[at], left(right(hidden) * of_hidden), cell)
             return following
 
         return step
