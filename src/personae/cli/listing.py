@@ -38,6 +38,8 @@ KINDS: dict[str, Callable[[], Rows]] = {
     "metrics": registered("personae.metrics", "Metric"),
     "recipes": recipes,
     "floors": registered("personae.metrics.floors", "Floor"),
+    "parameterisations": registered("personae.layers.adaptive", "Parameterisation"),
+    "topic-models": registered("personae.layers.topics", "TopicModel"),
 }
 
 
