@@ -56,6 +56,6 @@ def topic_words(rows: Iterable[Iterable[int]], tokens: Sequence[str], size: int,
     if not fit:
         raise UserError(
             f"the topic vocabulary is empty: no word stands in {LEAST} of the {seen} training examples and in at most "
-            f"{most:.0%} of them; raise model.options.topic_most, or choose a parameterisation without topics"
+            f"a share {most:g} of them; raise model.options.topic_most, or choose a parameterisation without topics"
         )
     return sorted(sorted(fit, key=lambda token: (-found[token], token))[:size])
