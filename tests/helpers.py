@@ -48,6 +48,18 @@ TINY: Mapping[str, Mapping[str, Any]] = {
         "dropout": 0.1,
     },
     "hosted": {"base_config": LLAMA, "tune": "all"},
+    "adand": {
+        "hidden_size": 12,
+        "word_size": 10,
+        "num_hidden_layers": 2,
+        "xi": 4,
+        "topics": 3,
+        "topic_words": 14,
+        "latent": 4,
+        "bag_hidden": [6, 4],
+        "dropout": 0.1,
+        "diversity": 0.1,
+    },
 }
 # Other wirings of the same network, each a change of the options above.
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
@@ -66,6 +78,20 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
 }
 # Those of the seq2seq model.
 SEQ2SEQ: Mapping[str, Mapping[str, Any]] = {"one_encoder": {"share_encoder": True}, "pointer": {"pointer": True}}
+
+# Those of AdaND; None takes away an option that would do nothing.
+NO_TOPICS = dict.fromkeys(("topics", "topic_words", "latent", "bag_hidden", "diversity"))
+ADAND: Mapping[str, Mapping[str, Any]] = {
+    "fixed": {"parameterisation": "plain", "xi": None, **NO_TOPICS},
+    "context": {"parameterisation": "context", **NO_TOPICS, "attention": "dot"},
+    "topic": {"parameterisation": "topic", "xi": None, "attention": "concat", "bidirectional": False},
+    "published": {
+        "parameterisation": "both-published",
+        "context_cell": "layer-norm",
+        "topic_model": "experts-published",
+    },
+    "one_reader": {"share_encoder": True, "kl_middle": 5},
+}
 
 Batch = dict[str, Any]
 M = TypeVar("M", bound=nn.Module)
@@ -86,7 +112,8 @@ def tiny_model(
 ) -> DialogueModel:
     """A small model in eval mode whose random weights are large enough to make every part matter."""
     chosen = {"name": fusion or "paa"} if isinstance(fusion, str | None) else fusion
-    options = {**TINY[name], **(dict(VARIANTS) | SEQ2SEQ)[variant]}
+    given = {**TINY[name], **(dict(VARIANTS) | SEQ2SEQ | ADAND)[variant]}
+    options = {key: value for key, value in given.items() if value is not None}
     torch.manual_seed(seed)
     return shake(DialogueModel.get(name).create(sources, chosen, IDS, options), seed).eval()
 

@@ -82,6 +82,20 @@ def test_scoring(tmp_path):
     assert "| 50 replies by |" in run("table.py", str(tmp_path / "a"))
 
 
+def test_recurrent(tmp_path):
+    options = ["--tiny", "--repeats", "2", "--batches", "3", "--kinds", "both", "topic", "--out", str(tmp_path / "a")]
+    result = json.loads(run("recurrent.py", *options))
+    assert COMMON | {"aims", "bf16_means", "length"} <= result.keys()
+    assert [row["dtype"] for row in result["rows"]] == ["fp32", "bf16"]
+    for row in result["rows"]:
+        assert row.keys() >= ROW - {"tokens", "peak_mib"}
+        assert row["seconds"].keys() == {
+            f"{name}_{way}" for name in ("both", "topic", "torch") for way in ("bi", "uni")
+        }
+        assert row["ratios"].keys() >= result["aims"].keys() == {"both_bi_over_torch", "topic_bi_over_torch"}
+    assert "| both bi over torch |" in run("table.py", str(tmp_path / "a"))
+
+
 @pytest.mark.parametrize(("script", "variant"), [("generation.py", "uncached"), ("training.py", "paa")])
 def test_peak_memory_is_that_of_one_variant(script, variant):
     options = ["--tiny", "--batches", "2", "--dtypes", "bf16", "--peak", variant]

@@ -49,8 +49,15 @@ def small_hosted(recipe: Recipe) -> dict[str, object]:
     return {"base": None, "base_config": {**LLAMA, "max_position_embeddings": POSITIONS}, "layers": "all"}
 
 
+def small_adand(recipe: Recipe) -> dict[str, object]:
+    """Sizes of what the recipe has; in so few dialogues every word is in many."""
+    tiny, given = {**TINY["adand"], "factors": 3}, recipe.model.options
+    common = {"topic_most": 1.0} if "topics" in given else {}
+    return {key: value for key, value in tiny.items() if key in given} | common | {"max_positions": POSITIONS}
+
+
 # Options that make a recipe's model small and leave its kind; a model with recipes of its own adds its line here.
-SMALL = {"fused": small_fused, "seq2seq": small_seq2seq, "hosted": small_hosted}
+SMALL = {"fused": small_fused, "seq2seq": small_seq2seq, "hosted": small_hosted, "adand": small_adand}
 # In place of a base whose configuration lies on the hub, one with its layers, width and positions.
 OFFLINE = {
     "convai2/llama-paa": (
@@ -167,6 +174,19 @@ def test_sizes_of_the_baselines():
     assert parameters("convai2/transfergpt2", 50265) == HUANG["gpt2"]
 
 
+def test_sizes_of_cai_et_al():
+    """At the paper's size, counted by hand; what the released code never uses is not there."""
+    words, attention = 3 * 6_000_000 + 20_000, 300 * 300 + 2 * 300 * 600
+    lstm = {wide: 4 * 300 * (wide + 300 + 2) for wide in (300, 600)}
+    plain = 2 * (lstm[300] + lstm[600]) + 2 * lstm[300]
+    assert parameters("convai2/adand-seq2seq", 20_000) == words + attention + plain
+    factored = {wide: 128 * (1200 + wide) + 128 * (1200 + 300) + 2 * 1200 for wide in (300, 600)}
+    phi = 512 * (600 + 128 + 2)
+    adaptive = 2 * (factored[300] + factored[600]) + 2 * factored[300] + 6 * phi
+    context = 6_000_000 + 2 * (lstm[300] + lstm[600])
+    assert parameters("convai2/adand-context", 20_000) == words + attention + adaptive + context
+
+
 def test_training_is_the_papers():
     huang, cao = load_recipe("convai2/dual"), load_recipe("convai2/cao-linear")
     assert (huang.train.lr, huang.train.batch, huang.train.clip, huang.train.epochs) == (8e-6, 32, 0.1, 30)
@@ -179,7 +199,10 @@ def test_training_is_the_papers():
 
 def test_every_row_has_a_twin_but_the_larger_gpt2_and_what_is_no_row():
     full = {name for name in SHIPPED if name.startswith("convai2/") and not name.endswith("-small")}
-    assert full - set(TWINS) == {"convai2/gpt2-medium", "convai2/gpt2-large", "convai2/llama-paa"}
+    assert full - set(TWINS) == {
+        *("convai2/gpt2-medium", "convai2/gpt2-large", "convai2/llama-paa"),
+        "convai2/adand-published",
+    }
 
 
 @pytest.mark.parametrize("name", TWINS)
@@ -189,6 +212,7 @@ def test_a_twin_differs_in_size_only(name):
     for key in ("name", "sources", "prompt", "fusion"):
         assert getattr(full.model, key) == getattr(small.model, key), key
     wiring = ("encoder_kind", "causal_encoder", "block", "share_self_attention", "post_norm", "source_losses")
+    wiring += ("parameterisation", "context_cell", "attention", "topics", "topic_model", "training")
     for key in (*wiring, "reply_loss", "candidate_head", "share_attention"):
         assert full.model.options.get(key) == small.model.options.get(key), key
     for key in ("types", "marks", "turns"):

@@ -10,6 +10,7 @@ from transformers.generation import BaseStreamer
 from personae.fusion import Fusion
 from personae.layers.attention import BorrowedAttention, SourceAttention
 from personae.models import DialogueModel
+from personae.models.adand.attention import GlobalAttention
 from tests.contract.test_models import CASES
 from tests.helpers import CLOSE, EOS, PAD, SOURCES, Batch, batch_of, counted_calls, only, tiny_model
 
@@ -140,7 +141,7 @@ def test_sources_are_read_once_per_reply(
         return lambda self, states: (projected.append((id(self), id(states))), project(self, states))[1]
 
     monkeypatch.setattr(type(model), "encode_source", noted(type(model).encode_source))
-    for kind in (SourceAttention, BorrowedAttention):
+    for kind in (SourceAttention, BorrowedAttention, GlobalAttention):
         monkeypatch.setattr(kind, "project", counted(kind.project))
     reply(model, batch, **options)
     asking = [part for part in model.modules() if isinstance(part, Fusion) and part.uses_attention]

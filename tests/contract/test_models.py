@@ -14,6 +14,7 @@ from transformers.cache_utils import DynamicCache
 from personae.fusion import Fusion
 from personae.models import DialogueModel
 from tests.helpers import (
+    ADAND,
     CLOSE,
     PAD,
     SEQ2SEQ,
@@ -33,7 +34,7 @@ PAIRS = [(name, each, "plain") for name in DialogueModel.names() for each in (fi
 BESIDE = [("fused", name, "beside") for name in fitting(3) if Fusion.get(name).outputs_only]
 WIRED = [(variant, "sum" if "block" in options else "paa") for variant, options in VARIANTS.items()]
 CASES = [*PAIRS, *BESIDE, *(("fused", fusion, name) for name, fusion in WIRED if name not in ("plain", "beside"))]
-CASES += [("seq2seq", "sum", name) for name in SEQ2SEQ]
+CASES += [("seq2seq", "sum", name) for name in SEQ2SEQ] + [("adand", "sum", name) for name in ADAND]
 
 
 @pytest.fixture(scope="module", params=CASES, ids="-".join)
@@ -147,8 +148,8 @@ def test_the_head_runs_on_labelled_rows_only(model: DialogueModel) -> None:
     for row, at in (labels != -100).nonzero().tolist():
         assert output.nll[row, at].item() == pytest.approx(-full[row, at - 1, labels[row, at]].item(), abs=1e-5)
     assert (output.nll[labels == -100] == 0).all()
-    assert output.loss.item() == pytest.approx((output.nll.sum() / (labels != -100).sum()).item(), rel=1e-6)
-    assert output.terms["nll"].item() == pytest.approx(output.loss.item(), rel=1e-6)
+    assert output.terms["nll"].item() == pytest.approx((output.nll.sum() / (labels != -100).sum()).item(), rel=1e-6)
+    assert output.loss.item() == pytest.approx(sum(term.item() for term in output.terms.values()), rel=1e-6)
 
 
 def test_accumulated_parts_are_the_big_batch(model: DialogueModel) -> None:

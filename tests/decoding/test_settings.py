@@ -94,7 +94,7 @@ def test_but_changes_some_settings_and_checks_them():
         ({"length_penalty": -0.1, "beams": 3}, r"length_penalty=-0\.1 should be 0 or more"),
         ({"length_penalty": float("nan"), "beams": 3}, "should be 0 or more"),
         ({"length_penalty": float("inf"), "beams": 3}, "should be 0 or more"),
-        ({"search": "publised", "beams": 3}, r"Did you mean 'published'\? Choose one of: standard, published"),
+        ({"search": "publised", "beams": 3}, r"Did you mean 'published'\? Choose one of: standard, published, parlai"),
     ],
 )
 def test_settings_that_cannot_be_are_the_users_error(settings, expected):

@@ -27,6 +27,7 @@ ROOMY: Mapping[str, Mapping[str, Any]] = {
         "decoder": {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": ROOM},
     },
     "seq2seq": TINY["seq2seq"],
+    "adand": TINY["adand"],
     "hosted": {"base_config": {**LLAMA, "max_position_embeddings": ROOM}, "tune": "all"},
 }
 

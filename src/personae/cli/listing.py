@@ -53,6 +53,8 @@ KINDS: dict[str, Callable[[], Rows]] = {
     "recipes": recipes,
     "engines": registered("personae.compare.engine", "Engine"),
     "floors": registered("personae.metrics.floors", "Floor"),
+    "parameterisations": registered("personae.layers.adaptive", "Parameterisation"),
+    "topic-models": registered("personae.layers.topics", "TopicModel"),
     "rankers": registered("personae.ranking", "Ranker"),
     "published": published,
 }

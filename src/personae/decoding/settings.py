@@ -8,8 +8,8 @@ from transformers import GenerationConfig
 
 from personae.errors import UserError, nearest
 
-SEARCHES = STANDARD, PUBLISHED = "standard", "published"
-RELEASED = 0.6  # the length penalty of Cao et al.'s release
+SEARCHES = STANDARD, PUBLISHED, PARLAI = "standard", "published", "parlai"
+RELEASED = {PUBLISHED: 0.6, PARLAI: 0.65}  # the length penalties of the releases
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,8 @@ class Decoding:
       take 0.6; 0: by log P), see ``beam``. None: transformers' own beam search, where they compete by log P / n.
     - ``search`` ``published``: the search that Cao et al. released, faults and all, see ``beam_published``; its
       ``length_penalty`` is 0.6 unless given.
+    - ``search`` ``parlai``: the search of ParlAI in 2019, with which AdaND was released, see ``beam_parlai``; its
+      ``length_penalty`` is 0.65 unless given.
     """
 
     max_tokens: int = 64
@@ -67,10 +69,12 @@ class Decoding:
             return given
         from personae.decoding.adapter import CustomSearch  # here, since torch takes seconds to import
         from personae.decoding.beam import beam_search
+        from personae.decoding.beam_parlai import parlai_beam_search
         from personae.decoding.beam_published import published_beam_search
 
-        search = {STANDARD: beam_search, PUBLISHED: published_beam_search}[self.search]
-        alpha = RELEASED if self.length_penalty is None else self.length_penalty
+        searches = {STANDARD: beam_search, PUBLISHED: published_beam_search, PARLAI: parlai_beam_search}
+        alpha = RELEASED[self.search] if self.length_penalty is None else self.length_penalty
+        search = searches[self.search]
         return {**given, "custom_generate": CustomSearch(search, alpha)}
 
     def _config(self, bos: int, eos: int, pad: int) -> GenerationConfig:

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from huggingface_hub.errors import StrictDataclassError
 from torch import Tensor
-from transformers import GenerationMixin, PreTrainedModel
+from transformers import GenerationMixin, PreTrainedModel, PreTrainedTokenizerFast
 from transformers.cache_utils import Cache
 from transformers.utils import ModelOutput
 
@@ -19,7 +19,7 @@ from personae.fusion import Fusion
 from personae.layers.memory import Encoded, Memory
 from personae.registry import Registrable
 from personae.text.collate import IGNORED
-from personae.text.pack import REPLY
+from personae.text.pack import REPLY, Packed
 
 SourceBatch = Mapping[str, Mapping[str, Tensor]]
 
@@ -125,6 +125,24 @@ class DialogueModel(PreTrainedModel, GenerationMixin, Registrable):
         """The special token that follows a candidate's end token, for that head to read (None: nothing)."""
         return None
 
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """Losses that training minimises in turn, a step each a batch: ``objective`` of ``forward``; none: one loss."""
+        return ()
+
+    @property
+    def keeps_moving(self) -> bool:
+        """Whether an objective's step also moves parameters without a gradient, by momentum and weight decay."""
+        return False
+
+    def begin_step(self, step: int) -> None:
+        """Hear that optimiser step ``step`` is next, counted from 0: for what changes in the course of training."""
+        return
+
+    def read_corpus(self, tokenizer: PreTrainedTokenizerFast, examples: Sequence[Packed]) -> None:
+        """See the training examples before the first step: for what is counted, not trained. Not for checkpoints."""
+        return
+
     @abstractmethod
     def pack(self) -> Self:
         """Turn this model to bf16 for inference, weights packed for the CPU's matrix units where it has them.
@@ -167,6 +185,12 @@ class DialogueModel(PreTrainedModel, GenerationMixin, Registrable):
         nll = each.new_zeros(targets.shape).masked_scatter(scored, each).roll(1, dims=1)
         divisor = scored.sum().clamp_min(1) if items is None else items
         return each.sum() / divisor, logits, nll
+
+
+def refuse_types(given: Mapping[str, Any]) -> None:
+    """For a model without types of tokens: none is passed over in silence."""
+    if given.get("token_type_ids") is not None:
+        raise UserError("this model knows no types of tokens: set text.types=none")
 
 
 def build_fusion(chosen: Mapping[str, Any], dim: int, sources: int, beside: bool = False) -> Fusion:

@@ -99,6 +99,11 @@ def check_model(recipe: Recipe) -> DialogueModel:
     with torch.device("meta"):
         model = kind.create(chosen.sources, chosen.fusion, ids, chosen.options)
     check_candidates(recipe, model)
+    if model.objectives and recipe.train.accumulation > 1:
+        raise UserError(
+            f"train.accumulation={recipe.train.accumulation}: this model takes several steps on a batch, "
+            f"{' and '.join(model.objectives)}: set train.accumulation=1"
+        )
     check_window(recipe, model.window, 0 if model.candidate_end is None else 1)
     return model
 
@@ -126,6 +131,7 @@ def make_model(recipe: Recipe, corpus: Corpus) -> tuple[DialogueModel, list[str]
     }
     chosen = recipe.model
     model = DialogueModel.get(chosen.name).create(chosen.sources, chosen.fusion, ids, chosen.options)
+    model.read_corpus(tokenizer, corpus.train.examples)
     if recipe.train.start_from is not None:
         return model, start_from(model, recipe.train.start_from).lines()
     if chosen.weights is None:

@@ -20,6 +20,7 @@ from personae.text.collate import Collator
 from personae.training.batches import BucketSampler
 from personae.training.corpus import Corpus
 from personae.training.examples import CandidateDataset
+from personae.training.turns import keep_moving
 from personae.training.validation import Choices, OpenShares, batches, perplexity, validate
 
 CLOSED = 0.01
@@ -130,13 +131,41 @@ class DialogueTrainer(Trainer):
             split_rate(optimizer, fusion_parameters(self.model), self.recipe.fusion_rate)
         return optimizer
 
+    def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
+        """Backward of one part. Of losses minimised in turn, all but the last get their optimiser step here."""
+        own: DialogueModel = self.accelerator.unwrap_model(self.model)
+        own.begin_step(self.state.global_step)
+        *before, last = [{"objective": each} for each in own.objectives] or [{}]
+        losses = []
+        for objective in before:
+            losses.append(super().training_step(model, {**inputs, **objective}, num_items_in_batch))
+            self._turn(model, own.keeps_moving)
+        losses.append(super().training_step(model, {**inputs, **last}, num_items_in_batch))
+        if own.keeps_moving:
+            keep_moving(self._optimizer)
+        self.steps += self.accelerator.sync_gradients
+        return torch.stack(losses).sum()
+
+    def _turn(self, model: Any, moving: bool) -> None:
+        """What the Trainer does after a batch, for a loss that is not the last."""
+        if moving:
+            keep_moving(self._optimizer)
+        if self.args.max_grad_norm:
+            self.accelerator.clip_grad_norm_(model.parameters(), self.args.max_grad_norm)
+        self._optimizer.step()
+        model.zero_grad()
+
+    @property
+    def _optimizer(self) -> Any:
+        """The optimiser without accelerate's wrapper."""
+        return getattr(self.optimizer, "optimizer", self.optimizer)
+
     def compute_loss(
         self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
         """The model's loss; its terms are kept for the log."""
         loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
-        self.steps += self.accelerator.sync_gradients
-        if len(outputs.terms) > 1:
+        if len(outputs.terms) > 1 or "objective" in inputs:
             for name, value in outputs.terms.items():
                 self.terms[name] = self.terms.get(name, 0.0) + float(value) * self.accelerator.num_processes
         return (loss, outputs) if return_outputs else loss

@@ -16,7 +16,7 @@ from personae.fusion import Fusion
 from personae.layers.encoder import positions
 from personae.layers.memory import Encoded, Memory
 from personae.layers.packed import PackedLinear, can_pack, pack_linears
-from personae.models.base import DialogueModel, LoadReport, Output, SourceBatch, refused
+from personae.models.base import DialogueModel, LoadReport, Output, SourceBatch, refuse_types, refused
 from personae.models.seq2seq.config import Seq2seqConfig, check_options
 from personae.models.seq2seq.layers import Convolutions, NarrowAttention, SelfAttention
 from personae.models.seq2seq.network import Stack, build_decoder, build_encoder
@@ -193,9 +193,3 @@ class Seq2seqModel(DialogueModel):
                     init.kaiming_uniform_(part.weight, a=math.sqrt(5))
         elif isinstance(module, Fusion):
             module.initialise()
-
-
-def refuse_types(given: Mapping[str, Any]) -> None:
-    """Tokens have no types here, and none is passed over in silence."""
-    if given.get("token_type_ids") is not None:
-        raise UserError("a seq2seq model knows no types of tokens: set text.types=none")
