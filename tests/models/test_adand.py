@@ -119,9 +119,8 @@ def test_attention_is_a_softmax_over_the_source(kind):
             elif kind == "dot":
                 scores = states @ torch.cat([one, one])
             else:
-                scores = (states @ attention.key.weight.T + attention.ask.weight @ one).tanh() @ attention.vector.weight[
-                    0
-                ]
+                both = states @ attention.key.weight.T + attention.ask.weight @ one
+                scores = both.tanh() @ attention.vector.weight[0]
             expected = attention.combine.weight @ (scores.softmax(-1) @ states)
             torch.testing.assert_close(attention(query, source)[row, at], expected, **CLOSE)
 
