@@ -14,6 +14,7 @@ import pytest
 from personae.data import Reader
 from personae.metrics import Metric, Reply, Score
 from personae.metrics.floors import CONVAI2_CONSTANT
+from personae.ranking import Ranker
 from personae.scoring.published import every_table
 from personae.text.dialogue import Dialogue
 
@@ -38,13 +39,6 @@ def authors(reference: Path) -> list[Reply]:
     text = (reference / "paa" / "official_PAA.txt").read_text()
     pairs = re.findall(r"^GT: (.*)\nPD: (.*)$", text, re.MULTILINE)
     return [Reply(said, (gold,), str(number)) for number, (gold, said) in enumerate(pairs)]
-
-
-def metric(name: str) -> Metric:
-    """A metric that another part of the toolkit brings."""
-    if name not in Metric.names():
-        pytest.skip(f"{name} is not here yet")
-    return Metric.build(name)
 
 
 def constant(name: str, text: str, dialogues: list[Dialogue]) -> float:
@@ -83,7 +77,7 @@ def test_2_the_f1_of_paa_is_another_quantity(authors):
 
 
 def test_2_that_quantity_has_a_name_of_its_own():
-    assert metric("paa_teacher_forced_macro_f1").name != metric("f1").name
+    assert Metric.build("paa_teacher_forced_macro_f1").name != Metric.build("f1").name
 
 
 def test_3_paa_prints_precisions_without_the_brevity_penalty(authors, dialogues):
@@ -103,11 +97,11 @@ def test_3_a_short_reply_costs_bleu_and_no_precision():
 
 def test_4_a_perfect_reply_scores_1_33_as_nltk_35_had_it(reference):
     same = "one two three four five six"
-    assert metric("bleu_nltk35_method7_1").score([same], [[same]]).value == pytest.approx(4 / 3)
+    assert Metric.build("bleu_nltk35_method7_1").score([same], [[same]]).value == pytest.approx(4 / 3)
     folder = reference / "dialogved" / "metrics"
     old, new = (json.loads((folder / f"syn.scores.nltk{version}.json").read_text()) for version in ("3.5", "3.9.1"))
     said, golds = ((folder / f"syn.{end}").read_text().replace(" ##", "").splitlines() for end in ("hyp", "tgt"))
-    ours = metric("bleu_nltk35_method7_1").score(said, [[gold] for gold in golds]).value
+    ours = Metric.build("bleu_nltk35_method7_1").score(said, [[gold] for gold in golds]).value
     assert ours == pytest.approx(old["bleu1"])
     assert abs(new["bleu1"] - old["bleu1"]) > 0.001, "later versions compute something else"
 
@@ -117,7 +111,7 @@ def test_5_pairs_are_divided_by_pairs():
 
 
 def test_5_the_distinct_of_paa_divides_pairs_by_words_under_a_name_of_its_own():
-    assert metric("paa_dist2").score(["x y x y z"], [[""]]).value == pytest.approx(100 * 3 / 5)
+    assert Metric.build("paa_dist2").score(["x y x y z"], [[""]]).value == pytest.approx(100 * 3 / 5)
 
 
 def test_6_the_gold_reply_is_the_last_candidate(convai2):
@@ -129,7 +123,7 @@ def test_6_the_gold_reply_is_the_last_candidate(convai2):
 
 
 def test_6_a_scorer_that_knows_nothing_gets_chance():
-    hits = metric("hits1")
+    hits = Metric.build("hits1")
     from personae.metrics import Ranking
 
     replies = [Reply("", ("a",), str(number), ranking=Ranking((0.0,), (0.0,) * 19)) for number in range(7)]
@@ -137,12 +131,11 @@ def test_6_a_scorer_that_knows_nothing_gets_chance():
 
 
 def test_7_words_in_common_are_a_floor_of_hits():
-    ranking = pytest.importorskip("personae.ranking", reason="rankers are not here yet")
     dialogue = Dialogue(
         *({"persona": ("i grow roses .",), "context": ("what do you do ?",)}, "i grow roses all day ."),
         distractors=("no , never .", "he is my brother ."),
     )
-    (found,) = ranking.Ranker.build("tfidf").rank([dialogue])
+    (found,) = Ranker.build("tfidf").rank([dialogue])
     assert max(found.right) > max(found.wrong)
     assert printed("convai2", "KV Profile Memory", "Hits@1") == 54.8, "51.6 for no training at all is near"
 
