@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from personae import __version__
 from personae.cli import app, show
 from personae.cli.frame import Frame, explain
+from personae.cli.listing import KINDS
 from personae.errors import UserError
 
 
@@ -140,7 +141,7 @@ def test_list_prints_names_and_summaries(kind):
 def test_list_unknown_kind_lists_the_choices():
     result = run("list", "planets")
     assert result.exit_code == 2
-    assert "fusions, models, readers, metrics, recipes, floors" in result.stderr
+    assert ", ".join(KINDS) in result.stderr
 
 
 def test_data_check_prints_counts(tmp_path):

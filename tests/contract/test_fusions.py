@@ -2,7 +2,7 @@
 
 import ast
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -196,15 +196,25 @@ EVERYDAY = {
 
 
 def names_in(tree: ast.AST) -> Iterator[str]:
-    """Quoted fusion names, everyday words only where they choose, and imports of one fusion's module."""
+    """Quoted fusion names, everyday words only where they choose, and imports of one fusion's module.
+
+    Another registry may have the same name: its ``register`` call names none of the fusions.
+    """
     chosen = {id(each) for node in ast.walk(tree) for each in choices(node)}
+    others = {id(each) for node in ast.walk(tree) for each in registered_elsewhere(node)}
     for node in sorted(ast.walk(tree), key=lambda node: getattr(node, "lineno", 0)):
-        named = isinstance(node, ast.Constant) and node.value in Fusion.names()
+        named = isinstance(node, ast.Constant) and node.value in Fusion.names() and id(node) not in others
         if named and (node.value not in EVERYDAY or id(node) in chosen):
             yield f"line {node.lineno}: '{node.value}'"
         module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
         if module.startswith("personae.fusion.") and module != "personae.fusion.base":
             yield f"line {node.lineno}: {module}"
+
+
+def registered_elsewhere(node: ast.AST) -> Sequence[ast.AST]:
+    """What ``Parameterisation.register(X)`` and the like are given."""
+    called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+    return node.args if called.endswith(".register") and called != "Fusion.register" else ()
 
 
 def choices(node: ast.AST) -> Iterator[ast.AST]:

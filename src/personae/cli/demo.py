@@ -98,7 +98,7 @@ def score_and_open(out: Path, report: Mapping[str, Any]) -> "Chat":
 def summary(scored: Mapping[str, "Evaluation"], report: Mapping[str, Any]) -> dict[str, Any]:
     """The content of ``scores.json``: accuracies, intervals, signatures and floors by split."""
     model = {split: each.model for split, each in scored.items()}
-    floors = {name: {split: each.floors[name] for split, each in scored.items()} for name in first(scored).floors}
+    floors = {name: {split: each.floors[name] for split, each in scored.items()} for name in answering(scored)}
     return {
         **{key: {split: of[key].value for split, of in model.items()} for key in ACCURACIES},
         "floors": {
@@ -115,10 +115,15 @@ def first(scored: Mapping[str, "Evaluation"]) -> "Evaluation":
     return next(iter(scored.values()))
 
 
+def answering(scored: Mapping[str, "Evaluation"]) -> list[str]:
+    """The floors that are scored by their answers; what people said is not."""
+    return [name for name, scores in first(scored).floors.items() if "persona_accuracy" in scores]
+
+
 def print_scores(scored: Mapping[str, "Evaluation"]) -> None:
     """Persona accuracy of the model beside the floors, then what else was asked."""
     print("2. Right answers on personas that training never showed (share, 95 % interval by conversation)\n")
-    names = ["model", *first(scored).floors]
+    names = ["model", *answering(scored)]
     rows = [[name, *(shown(each.rows[name]["persona_accuracy"]) for each in scored.values())] for name in names]
     show.print_table("asked for the persona", ("", *(split.replace("_", " ") for split in scored)), rows)
     more = [[key.split("_")[0], *(shown(each.model[key]) for each in scored.values())] for key in ACCURACIES[1:]]
